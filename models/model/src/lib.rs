@@ -1,0 +1,171 @@
+//! What a model is to quire: traits, and the facts that identify a model.
+//!
+//! A leaf crate. It knows text, never passages or indexes.
+
+use std::error::Error;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a text is to the embedder. Asymmetric models prefix the two apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A question somebody asks.
+    Question,
+    /// A passage that may answer it.
+    Passage,
+}
+
+/// How token vectors become one vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pooling {
+    /// The first token's vector.
+    Cls,
+    /// The mean over all tokens of the text.
+    Mean,
+}
+
+/// All that decides an embedder's output: the part of a recipe that is a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedderInfo {
+    /// The catalogue's name of the model, such as `multilingual-e5-small`.
+    pub name: String,
+    /// The source's revision of its files.
+    pub revision: String,
+    /// SHA-256 over the digests of every file that is loaded.
+    pub digest: String,
+    /// `fp32` or `int8`.
+    pub precision: String,
+    /// How token vectors become one.
+    pub pooling: Pooling,
+    /// Put before a question.
+    pub question_prefix: String,
+    /// Put before a passage.
+    pub passage_prefix: String,
+    /// Values in a vector.
+    pub dims: usize,
+    /// Tokens the model reads, prefix and special tokens included; what is
+    /// beyond is cut off and flagged.
+    pub max_tokens: usize,
+}
+
+/// One text's vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    /// Unit length, [`EmbedderInfo::dims`] values, all finite.
+    pub vector: Vec<f32>,
+    /// Tokens the model read, prefix and special tokens included.
+    pub tokens: u32,
+    /// Whether the text was longer than the model reads.
+    pub truncated: bool,
+}
+
+/// Turns texts into unit vectors whose dot product is their similarity.
+pub trait Embedder: Send + Sync {
+    /// What identifies the model.
+    fn info(&self) -> &EmbedderInfo;
+
+    /// One embedding a text, in the texts' order. A text's vector depends on
+    /// the text and its role alone, never on the other texts.
+    ///
+    /// # Errors
+    /// When the runtime fails or a vector is not finite.
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Embedding>, ModelError>;
+}
+
+/// Splits text into the tokens a model counts by.
+pub trait Tokenizer: Send + Sync {
+    /// Where each token of `text` ends, as ascending byte offsets that lie on
+    /// character boundaries; no prefix, no special tokens, never truncated.
+    /// The last is at most `text.len()` (trailing white space has no token).
+    ///
+    /// # Errors
+    /// When the tokenizer cannot read the text.
+    fn token_ends(&self, text: &str) -> Result<Vec<usize>, ModelError>;
+}
+
+/// By which method a reranker scores, and on what scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RerankMethod {
+    /// One model reads question and passage together; the score is the
+    /// sigmoid of its logit, between 0 and 1.
+    CrossEncoder,
+    /// MaxSim over the embedder's own token vectors: the mean over the
+    /// question's tokens of the best cosine with a passage token, between -1
+    /// and 1 (Khattab and Zaharia 2020, equation 3, divided by the number of
+    /// question tokens). Not a cross-encoder.
+    LateInteraction,
+}
+
+/// All that decides a reranker's scores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RerankerInfo {
+    /// The catalogue's name of the model.
+    pub name: String,
+    /// The source's revision of its files.
+    pub revision: String,
+    /// SHA-256 over the digests of every file that is loaded.
+    pub digest: String,
+    /// `fp32` or `int8`.
+    pub precision: String,
+    /// By which method it scores.
+    pub method: RerankMethod,
+    /// Tokens read of question and passage together (cross-encoder) or of
+    /// each (late interaction).
+    pub max_tokens: usize,
+}
+
+/// How well one passage answers a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RerankScore {
+    /// On the scale of the reranker's [`RerankMethod`].
+    pub score: f32,
+    /// Tokens the model read for this passage.
+    pub tokens: u32,
+    /// Whether the passage was cut short.
+    pub truncated: bool,
+}
+
+/// Scores passages against a question.
+pub trait Reranker: Send + Sync {
+    /// What identifies the model.
+    fn info(&self) -> &RerankerInfo;
+
+    /// One score a passage, in the passages' order. A passage's score depends
+    /// on it and the question alone, never on the other passages.
+    ///
+    /// # Errors
+    /// When the runtime fails or a score is not finite.
+    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError>;
+}
+
+/// A model that did not answer, and why.
+#[derive(Debug)]
+pub struct ModelError {
+    model: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl ModelError {
+    /// An error of the model of that name.
+    pub fn new(model: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            model: model.into(),
+            source: source.into(),
+        }
+    }
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the model {} failed", self.model)
+    }
+}
+
+impl Error for ModelError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.source.as_ref())
+    }
+}
