@@ -1,6 +1,7 @@
 //! All that decides an artifact's content besides the text.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -92,19 +93,36 @@ impl Recipe {
     /// The hash of everything in the recipe.
     pub fn key(&self) -> RecipeKey {
         let json = serde_json::to_vec(self).expect("a recipe is plain data");
-        RecipeKey(Sha256::digest(&json).into())
+        let digest: [u8; 32] = Sha256::digest(&json).into();
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        RecipeKey(key)
     }
 }
 
-/// The SHA-256 of a recipe's JSON. Written as its first 32 hexadecimal digits.
+/// The first 128 bits of the SHA-256 of a recipe's JSON. Written as 32
+/// lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecipeKey([u8; 32]);
+pub struct RecipeKey([u8; 16]);
+
+/// Not 32 lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a recipe key: expected 32 hexadecimal digits")]
+pub struct ParseRecipeKeyError(String);
+
+impl FromStr for RecipeKey {
+    type Err = ParseRecipeKeyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        crate::digest::from_hex(text)
+            .map(Self)
+            .ok_or_else(|| ParseRecipeKeyError(text.to_owned()))
+    }
+}
 
 impl fmt::Display for RecipeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0[..16]
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&crate::digest::to_hex(&self.0))
     }
 }
 

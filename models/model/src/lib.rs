@@ -4,6 +4,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,13 +73,36 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// When the runtime fails or a vector is not finite.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Embedding>, ModelError>;
+
+    /// The same embeddings, handed to `done` as they are finished: some texts
+    /// at a time, each with its place in `texts`, in no particular order. Ends
+    /// early, without an error, when `done` breaks.
+    ///
+    /// # Errors
+    /// Those of [`embed`](Self::embed); what `done` got before stays valid.
+    fn embed_each(
+        &self,
+        texts: &[&str],
+        role: Role,
+        done: &mut dyn FnMut(Vec<(usize, Embedding)>) -> ControlFlow<()>,
+    ) -> Result<(), ModelError> {
+        const AT_ONCE: usize = 32;
+        for (group, texts) in texts.chunks(AT_ONCE).enumerate() {
+            let embeddings = self.embed(texts, role)?;
+            if done((group * AT_ONCE..).zip(embeddings).collect()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Splits text into the tokens a model counts by.
 pub trait Tokenizer: Send + Sync {
     /// Where each token of `text` ends, as ascending byte offsets that lie on
     /// character boundaries; no prefix, no special tokens, never truncated.
-    /// The last is at most `text.len()` (trailing white space has no token).
+    /// Tokens that share one character share its end. The last is at most
+    /// `text.len()` (trailing white space has no token).
     ///
     /// # Errors
     /// When the tokenizer cannot read the text.
@@ -124,7 +148,7 @@ pub struct RerankScore {
     pub score: f32,
     /// Tokens the model read for this passage.
     pub tokens: u32,
-    /// Whether the passage was cut short.
+    /// Whether the passage, or the question it was read with, was cut short.
     pub truncated: bool,
 }
 

@@ -1,1 +1,38 @@
-//! (in progress)
+//! Models on ONNX Runtime: the catalogue, sessions, tokenizers, batches and
+//! pooling. The only crate that names `ort`.
+//!
+//! [`Runtime::load`] loads the library, [`Catalogue`] says what a model is,
+//! [`ModelFiles::locate`] finds its files, [`OnnxModel::load`] opens it and
+//! proves that it runs. On top of a loaded model stand [`OnnxEmbedder`],
+//! [`LateInteraction`] and [`CrossEncoder`].
+
+mod batch;
+mod catalogue;
+mod device;
+mod digest;
+mod embedder;
+mod files;
+mod model;
+mod pool;
+mod rerank;
+mod run;
+mod runtime;
+mod session;
+mod text;
+mod worker;
+
+pub use catalogue::{
+    BatchMates, Catalogue, CatalogueError, CrossEncoderSpec, EmbedderChoice, EmbedderSpec, FileSet,
+    FileSpec, ModelSpec, ParsePrecisionError, Precision, Profile, RerankerChoice, Source,
+};
+pub use device::{Device, DeviceChoice, DeviceError, ParseDeviceError};
+pub use digest::{DigestCache, DigestError};
+pub use embedder::{OnnxEmbedder, embedder_info};
+pub use files::{FilesError, Identity, ModelFiles, built_file};
+pub use model::{BatchStats, LoadError, OnnxModel};
+pub use pool::NoDirection;
+pub use rerank::{CrossEncoder, LateInteraction};
+pub use run::RunError;
+pub use runtime::{Runtime, RuntimeError, cpu_features};
+pub use session::{SessionError, SessionOptions};
+pub use text::{TextTokenizer, TokenizerError};

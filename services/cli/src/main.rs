@@ -1,2 +1,117 @@
-//! The quire command.
-fn main() {}
+//! The `quire` command: settings in, engine called, results printed.
+
+mod args;
+mod commands;
+mod context;
+mod home;
+mod loader;
+mod output;
+mod progress;
+mod settings;
+
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{CommandFactory, Parser};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::{Cli, Command, ModelsCommand};
+use crate::context::Context;
+
+/// How a command that did not fail ended.
+pub enum Ending {
+    /// All of it is done.
+    Done,
+    /// Some inputs failed, or something stored is damaged; it was said which.
+    Partly,
+}
+
+fn main() -> ExitCode {
+    restore_broken_pipe();
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Partly) => ExitCode::from(3),
+        Err(error) => {
+            eprintln!("quire: {}", one_line(&error));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Ending> {
+    let mut context = Context::new(&cli.global)?;
+    start_log(&context.log)?;
+    match cli.command {
+        Command::Index(args) => commands::index::run(&mut context, args),
+        Command::Search(args) => commands::search::run(&mut context, args),
+        Command::Books(args) => commands::books::run(&context, args),
+        Command::Show(args) => commands::show::run(&context, args),
+        Command::Rm(args) => commands::rm::run(&context, args),
+        Command::Verify(args) => commands::verify::run(&context, args),
+        Command::Eval(args) => commands::eval::run(&mut context, args),
+        Command::Models(ModelsCommand::List(args)) => commands::models::list(&mut context, args),
+        Command::Models(ModelsCommand::Pull(args)) => commands::models::pull(&mut context, args),
+        Command::Models(ModelsCommand::Verify(args)) => {
+            commands::models::verify(&mut context, args)
+        }
+        Command::Config(args) => commands::config::run(&mut context, args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "quire", &mut io::stdout());
+            Ok(Ending::Done)
+        }
+    }
+}
+
+/// What, where, why and what to do, in one line: an error and its causes.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let said = cause.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        // Some errors already carry their cause's words.
+        if !line.contains(&said) {
+            if !line.is_empty() {
+                line += ": ";
+            }
+            line += &said;
+        }
+    }
+    line
+}
+
+fn start_log(level: &str) -> Result<()> {
+    let filter = EnvFilter::try_new(level).map_err(|_| {
+        anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
+    })?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
+    Ok(())
+}
+
+/// A reader that has seen enough, as in `quire books | head`, ends the command
+/// quietly: the standard library ignores the signal that does so.
+fn restore_broken_pipe() {
+    #[cfg(unix)]
+    // SAFETY: called before any thread is started, with a valid signal and the
+    // default disposition.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_error_is_one_line_with_its_causes() {
+        let cause = io::Error::other("no space\nleft");
+        let error = anyhow::Error::new(cause).context("cannot write x");
+        assert_eq!(one_line(&error), "cannot write x: no space left");
+    }
+}

@@ -11,6 +11,9 @@ pub struct Budgets {
     pub lexical: usize,
     /// Passages taken from the dense view.
     pub dense: usize,
+    /// Candidates followed where the dense view has a graph (`ef`); without
+    /// meaning where the scan is exact.
+    pub dense_ef: usize,
     /// Fused candidates that are reranked; 0 leaves the reranker out.
     pub rerank: usize,
     /// Passages in the result at most.
@@ -24,6 +27,7 @@ impl Default for Budgets {
         Self {
             lexical: 100,
             dense: 100,
+            dense_ef: quire_dense::DEFAULT_EF,
             rerank: 20,
             evidence_passages: 10,
             evidence_tokens: 4096,
@@ -45,6 +49,7 @@ impl Budgets {
         let counts = [
             ("lexical", self.lexical, 1, Self::MOST),
             ("dense", self.dense, 1, Self::MOST),
+            ("dense_ef", self.dense_ef, 1, Self::MOST),
             ("rerank", self.rerank, 0, Self::MOST),
             ("evidence_passages", self.evidence_passages, 1, Self::MOST),
             ("evidence_tokens", self.evidence_tokens, 1, Self::MOST * 1000),

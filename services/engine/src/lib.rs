@@ -1,1 +1,31 @@
-//! (in progress)
+//! Joins the indexes and the models: building a book's artifact and searching.
+//!
+//! The only crate that knows both sides. Which models run is decided by the
+//! caller; here they are traits.
+
+mod blend;
+mod budgets;
+mod build;
+mod dense;
+mod error;
+mod evidence;
+mod library;
+mod models;
+mod recipe;
+mod search;
+mod trace;
+mod verify;
+mod view;
+
+pub use blend::Blend;
+pub use budgets::{BudgetError, Budgets};
+pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};
+pub use error::{EngineError, StageName};
+pub use models::{ModelSource, Models};
+pub use recipe::{CutSettings, RecipeError, given_passages, recipe};
+pub use search::{Search, SearchHit, search};
+pub use trace::{
+    EvidenceStage, Fingerprint, Place, RerankStage, Scored, Stage, Timing, Trace,
+};
+pub use verify::verify;
+pub use view::{View, title_of};

@@ -46,8 +46,10 @@ pub struct Fingerprint {
     pub recipe: String,
     /// The embedder, as `name@revision precision digest`.
     pub embedder: String,
-    /// The reranker likewise, with its method.
+    /// The reranker likewise.
     pub reranker: String,
+    /// By which method it scores.
+    pub method: RerankMethod,
     /// How rerank and first-stage scores are weighed.
     pub blend: Blend,
     /// The constant of reciprocal rank fusion.

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# From a fresh checkout to ranked evidence: sets up, builds, indexes the sample
+# corpus and asks it a few questions. A second run reuses everything.
+#
+# QUIRE_BUILD=dev builds the debug binary; QUIRE_DATA says where the index goes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+
+if [ "${QUIRE_BUILD:-release}" = dev ]; then
+    cargo build --quiet --locked -p quire
+    quire=target/debug/quire
+else
+    echo "building the release binary (the first time takes some minutes)"
+    cargo build --release --locked -p quire
+    quire=target/release/quire
+fi
+quire="${CARGO_TARGET_DIR:-target}/${quire#target/}"
+
+run() {
+    printf '\n$ %s' "$quire"
+    printf ' %q' "$@" | sed "s/\\\\ / /g"
+    printf '\n'
+    "$quire" "$@"
+}
+
+run index tests/sample
+run search --evidence-passages 2 "Who found the short weight in the salt, and where was it hidden?"
+run search --evidence-passages 2 "毁船的人是谁，为什么要烧掉那条船？"
+run search --evidence-passages 1 --explain "Which of the twins is the elder, and by how much?"
+
+cat <<TXT
+
+What to try next:
+  $quire search "your own question"
+  $quire index PATH/TO/BOOKS             .txt .md .html .epub or InfiniteBench .jsonl
+  $quire books                           what is indexed
+  $quire search --json "..."             everything, for programs
+  $quire --help                          all commands; every command has its own --help
+  scripts/test.sh                        every test
+TXT

@@ -1,0 +1,156 @@
+//! The models the settings ask for: found and identified at once, loaded when
+//! first needed.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use quire_engine::{CutSettings, ModelSource, Models, recipe};
+use quire_hub::{HubConfig, find_cached};
+use quire_index::Recipe;
+use quire_model::{EmbedderInfo, ModelError, RerankMethod, Reranker};
+use quire_onnx::{
+    Catalogue, CrossEncoder, Device, DigestCache, FileSpec, LateInteraction, LoadError, ModelFiles,
+    ModelSpec, OnnxEmbedder, OnnxModel, Precision, Runtime, SessionOptions, Source, built_file,
+    cpu_features, embedder_info,
+};
+
+use crate::home::Home;
+use crate::settings::ModelSettings;
+
+/// One model of the profile.
+struct Chosen {
+    spec: ModelSpec,
+    precision: Precision,
+    files: ModelFiles,
+}
+
+/// The profile's models.
+pub struct Loader {
+    embedder: Chosen,
+    reranker: Chosen,
+    method: RerankMethod,
+    info: EmbedderInfo,
+    tokenizer: String,
+    digests: DigestCache,
+    library: PathBuf,
+    options: SessionOptions,
+    loaded: Mutex<Option<Models>>,
+}
+
+impl Loader {
+    /// Finds the files of the profile and reads what identifies them.
+    pub fn new(home: &Home, settings: &ModelSettings) -> Result<Self> {
+        let catalogue = catalogue(settings.catalogue.as_ref())?;
+        let profile = catalogue.profile(&settings.profile)?;
+        let precision =
+            settings.precision.as_deref().map(Precision::from_str).transpose()?;
+        let hub = HubConfig::from_env(|name| std::env::var(name).ok())?;
+        let choose = |model: &str, default: Precision| -> Result<Chosen> {
+            let spec = catalogue.model(model)?.clone();
+            // The precision asked for is the embedder's; a reranker that does
+            // not come in it keeps its own.
+            let precision = precision.filter(|p| spec.files.contains_key(p)).unwrap_or(default);
+            let files = ModelFiles::locate(&spec, precision, &mut |source, file| {
+                locate(home, &hub, source, file)
+            })?;
+            Ok(Chosen { spec, precision, files })
+        };
+        let embedder_spec = catalogue.model(&profile.embedder.model)?;
+        if let Some(precision) = precision {
+            embedder_spec.files(precision)?;
+        }
+        let embedder = choose(&profile.embedder.model, profile.embedder.precision)?;
+        let reranker = choose(&profile.reranker.model, profile.reranker.precision)?;
+        let digests = DigestCache::in_folder(home.root.join("cache").join("digests"));
+        let identity = embedder.files.identify(&embedder.spec, embedder.precision, &digests)?;
+        let device: Device = settings.device.parse()?;
+        Ok(Self {
+            info: embedder_info(&embedder.spec, embedder.precision, &identity)?,
+            tokenizer: identity.tokenizer,
+            method: profile.reranker.method,
+            digests,
+            library: home.runtime_library(),
+            options: SessionOptions { threads: settings.threads, ..SessionOptions::new(device) },
+            embedder,
+            reranker,
+            loaded: Mutex::new(None),
+        })
+    }
+
+    /// The recipe these models and a way of cutting make.
+    pub fn recipe(&self, cut: &CutSettings) -> Result<Recipe> {
+        Ok(recipe(cut, &self.info, &self.tokenizer)?)
+    }
+
+    fn load(&self) -> Result<Models> {
+        let runtime = Runtime::load(&self.library)?;
+        let load = |chosen: &Chosen| -> Result<Arc<OnnxModel>, LoadError> {
+            OnnxModel::load(
+                &runtime,
+                &chosen.spec,
+                chosen.precision,
+                &chosen.files,
+                &self.digests,
+                &self.options,
+            )
+        };
+        let embedding = load(&self.embedder)?;
+        let reranker: Arc<dyn Reranker> = match self.method {
+            RerankMethod::LateInteraction if self.same_model() => {
+                Arc::new(LateInteraction::new(Arc::clone(&embedding))?)
+            }
+            RerankMethod::LateInteraction => Arc::new(LateInteraction::new(load(&self.reranker)?)?),
+            RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(load(&self.reranker)?)?),
+        };
+        let choice = embedding.device();
+        tracing::info!(device = %choice.device, reason = choice.reason, "models loaded");
+        Ok(Models {
+            tokenizer: embedding.tokenizer(),
+            device: format!("{} ({}), {}", choice.device, choice.reason, cpu_features()),
+            embedder: Arc::new(OnnxEmbedder::new(embedding)?),
+            reranker,
+        })
+    }
+
+    fn same_model(&self) -> bool {
+        self.embedder.spec.name == self.reranker.spec.name
+            && self.embedder.precision == self.reranker.precision
+    }
+}
+
+impl ModelSource for Loader {
+    fn models(&self) -> Result<Models, ModelError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(models) = &*loaded {
+            return Ok(models.clone());
+        }
+        let models =
+            self.load().map_err(|error| ModelError::new(&self.embedder.spec.name, error))?;
+        Ok(loaded.insert(models).clone())
+    }
+}
+
+/// The catalogue in use: the one named, or the built-in one.
+pub fn catalogue(path: Option<&PathBuf>) -> Result<Catalogue> {
+    Ok(match path {
+        Some(path) => Catalogue::read(path)?,
+        None => Catalogue::embedded()?,
+    })
+}
+
+/// Where a source's file lies on this machine, if it does.
+pub fn locate(
+    home: &Home,
+    hub: &HubConfig,
+    source: &Source,
+    file: &FileSpec,
+) -> Option<PathBuf> {
+    match source {
+        Source::Built { .. } => built_file(&home.root, source, file),
+        Source::Hub { hub: repository, revision } => {
+            find_cached(hub, repository, revision, &file.path)
+        }
+    }
+}
