@@ -15,7 +15,8 @@ pub use cut::{
 pub use ids::{BookId, ChunkId, ParseIdError};
 pub use read::{
     Encoding, EncodingHow, EncodingReport, Format, Limits, Malformed, MalformedSpan, Problem,
-    ReadError, ReadOptions, ReadReport, SourceBook, Strictness, UnknownEncoding, UnknownFormat, read_books,
+    ReadError, ReadOptions, ReadReport, SourceBook, Strictness, UnknownEncoding, UnknownFormat,
+    read_books,
 };
 pub use sentences::sentences;
 pub use structure::{Chapter, chapter_path};

@@ -111,11 +111,15 @@ fn dot_each<const ROWS: usize>(query: &[f32], rows: [&[f32]; ROWS]) -> [f32; ROW
     let mut lanes = [[0f32; LANES]; ROWS];
     let (query, query_rest) = query.as_chunks::<LANES>();
     let rows = rows.map(|row| row.as_chunks::<LANES>());
-    let blocks = rows.map(|(blocks, _)| &blocks[..query.len()]);
     for (at, query) in query.iter().enumerate() {
-        for (lanes, blocks) in lanes.iter_mut().zip(blocks) {
+        for row in 0..ROWS {
+            // Always there. An index that may panic is a branch that keeps
+            // the compiler from vectorizing the loop.
+            let Some(values) = rows[row].0.get(at) else {
+                continue;
+            };
             for lane in 0..LANES {
-                lanes[lane] += query[lane] * blocks[at][lane];
+                lanes[row][lane] += query[lane] * values[lane];
             }
         }
     }

@@ -19,6 +19,7 @@ mod run;
 mod runtime;
 mod session;
 mod text;
+mod token_cache;
 mod worker;
 
 pub use catalogue::{

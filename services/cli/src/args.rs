@@ -144,6 +144,10 @@ pub struct ModelArgs {
     /// Threads the models compute with [default: all cores]
     #[arg(long, env = "QUIRE_THREADS", value_name = "N")]
     pub threads: Option<usize>,
+    /// MiB of passages' token vectors that late interaction keeps in memory between questions
+    /// [default: 512]
+    #[arg(long, env = "QUIRE_RERANK_CACHE", value_name = "MIB")]
+    pub rerank_cache: Option<usize>,
 }
 
 #[derive(Debug, Default, Args)]

@@ -36,6 +36,7 @@ pub struct Loader {
     digests: DigestCache,
     library: PathBuf,
     options: SessionOptions,
+    rerank_cache: usize,
     loaded: Mutex<Option<Models>>,
 }
 
@@ -72,6 +73,7 @@ impl Loader {
             method: profile.reranker.method,
             digests,
             library: home.runtime_library(),
+            rerank_cache: settings.rerank_cache << 20,
             options: SessionOptions { threads: settings.threads, ..SessionOptions::new(device) },
             embedder,
             reranker,
@@ -98,10 +100,14 @@ impl Loader {
         };
         let embedding = load(&self.embedder)?;
         let reranker: Arc<dyn Reranker> = match self.method {
-            RerankMethod::LateInteraction if self.same_model() => {
-                Arc::new(LateInteraction::new(Arc::clone(&embedding))?)
+            RerankMethod::LateInteraction => {
+                let model = if self.same_model() {
+                    Arc::clone(&embedding)
+                } else {
+                    load(&self.reranker)?
+                };
+                Arc::new(LateInteraction::new(model)?.remembering(self.rerank_cache))
             }
-            RerankMethod::LateInteraction => Arc::new(LateInteraction::new(load(&self.reranker)?)?),
             RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(load(&self.reranker)?)?),
         };
         let choice = embedding.device();

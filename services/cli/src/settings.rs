@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, ModelArgs};
 
 /// Every key of the configuration file: the flags' names.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "home",
     "data",
     "color",
@@ -23,6 +23,7 @@ const KEYS: [&str; 19] = [
     "precision",
     "device",
     "threads",
+    "rerank-cache",
     "max-tokens",
     "keep-boilerplate",
     "lexical",
@@ -61,6 +62,8 @@ pub struct ModelSettings {
     pub precision: Option<String>,
     pub device: String,
     pub threads: usize,
+    /// MiB of passages' token vectors kept in memory.
+    pub rerank_cache: usize,
     /// A catalogue file in place of the built-in one.
     pub catalogue: Option<PathBuf>,
 }
@@ -191,6 +194,7 @@ impl Settings {
             precision: self.optional("precision", args.precision.clone())?,
             device: self.or("device", args.device.clone(), "auto".to_owned())?,
             threads,
+            rerank_cache: self.or("rerank-cache", args.rerank_cache, 512)?.min(1 << 20),
             catalogue: self.catalogue()?,
         })
     }

@@ -1,12 +1,15 @@
-//! Texts folded for comparison: compatibility forms, case and accents.
+//! Texts folded for comparison: compatibility forms, case, accents, and the
+//! two scripts of Chinese.
 
 use std::ops::Range;
 
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// A text in NFKC, lower case, without accents on Latin and Greek letters,
-/// and which characters of the original each part came from.
+use super::simplified::simplified;
+
+/// A text in NFKC, lower case, without accents on Latin and Greek letters and
+/// in simplified Chinese, and which characters of the original each part came from.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     text: String,
@@ -113,7 +116,7 @@ fn fold_char(c: char, folded: &mut String) {
             return;
         }
         _ => {
-            folded.push(c);
+            folded.push(simplified(c));
             return;
         }
     };

@@ -1,8 +1,8 @@
 //! Text to terms: the analyzer [`NAME`], one for English and Chinese together.
 //!
 //! Passages and questions go the same way: folded (NFKC, lower case, no
-//! accents on Latin and Greek letters), parted into words and runs of
-//! characters, and then
+//! accents on Latin and Greek letters, traditional Chinese characters as
+//! simplified ones), parted into words and runs of characters, and then
 //!
 //! - a word of ASCII letters becomes its English Snowball stem, any other word
 //!   stays; `1,200` is `1200`;
@@ -19,6 +19,7 @@ mod function_words;
 pub(crate) mod highlight;
 mod pieces;
 mod question;
+mod simplified;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -96,7 +97,7 @@ mod tests {
             passage_terms("The Ponies' running cost 1,200 francs: 林黛玉進賈府！"),
             [
                 "the", "poni", "run", "cost", "1200", "franc", "林", "林黛", "黛", "黛玉", "玉",
-                "玉進", "進", "進賈", "賈", "賈府", "府"
+                "玉进", "进", "进贾", "贾", "贾府", "府"
             ]
         );
     }

@@ -63,7 +63,7 @@ pub(super) fn read(
         encrypted,
         ..
     } = chapters;
-    if encrypted > 0 && encrypted == spine {
+    if encrypted > 0 && text.is_empty() {
         return Err(ReadError::Protected {
             name: name.to_owned(),
             scheme: protection.scheme,

@@ -31,10 +31,16 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        [Self::Text, Self::Markdown, Self::Html, Self::Epub, Self::InfiniteBench]
-            .into_iter()
-            .find(|format| format.to_string() == name)
-            .ok_or_else(|| UnknownFormat(name.to_owned()))
+        [
+            Self::Text,
+            Self::Markdown,
+            Self::Html,
+            Self::Epub,
+            Self::InfiniteBench,
+        ]
+        .into_iter()
+        .find(|format| format.to_string() == name)
+        .ok_or_else(|| UnknownFormat(name.to_owned()))
     }
 }
 

@@ -3,6 +3,7 @@
 mod element;
 mod extract;
 mod html;
+mod space;
 mod xml;
 
 pub(super) use xml::{XmlError, walk_xml};

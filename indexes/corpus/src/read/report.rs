@@ -23,7 +23,7 @@ pub struct ReadReport {
 /// Which encoding a text was decoded with, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EncodingReport {
-    /// The name in the WHATWG Encoding Standard. GBK is reported as
+    /// The name in the WHATWG Encoding Standard. GBK is detected as
     /// `gb18030`, its superset; HKSCS as `Big5`, which includes it.
     pub name: String,
     /// What decided.

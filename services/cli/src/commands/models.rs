@@ -213,6 +213,7 @@ pub fn verify(context: &mut Context, args: ModelsVerifyArgs) -> Result<Ending> {
         precision: args.precision,
         device: None,
         threads: None,
+        rerank_cache: None,
     };
     let settings = context.settings.models(&none)?;
     let catalogue = catalogue(settings.catalogue.as_ref())?;

@@ -193,9 +193,10 @@ fn more_than_ten_broken_places_are_counted_but_not_listed() {
 
 #[test]
 fn a_close_call_is_not_called_certain() {
-    // é in windows-1252, й in windows-1251, half an ideograph.
-    let report = read_one("a.txt", b"\xE9").report.encoding;
+    // 基 in GB18030, 吏 in EUC-JP, »ù in windows-1252.
+    let report = read_one("a.txt", b"\xBB\xF9").report.encoding;
     assert!(report.confidence < 0.9, "{report:?}");
+    assert!(report.runner_up.is_some(), "{report:?}");
 }
 
 #[test]
