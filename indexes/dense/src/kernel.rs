@@ -160,8 +160,8 @@ fn dots_lanes(query: &[f32], rows: &[f32], out: &mut [f32]) {
             out[k * stretch + at] = dot;
         }
     }
-    for at in STREAMS * stretch..out.len() {
-        out[at] = dot_lanes(query, row(at));
+    for (at, out) in out.iter_mut().enumerate().skip(STREAMS * stretch) {
+        *out = dot_lanes(query, row(at));
     }
 }
 

@@ -74,7 +74,7 @@ impl Loader {
             digests,
             library: home.runtime_library(),
             rerank_cache: settings.rerank_cache << 20,
-            options: SessionOptions { threads: settings.threads, ..SessionOptions::new(device) },
+            options: session_options(device, settings.threads, &embedder.files),
             embedder,
             reranker,
             loaded: Mutex::new(None),
@@ -136,6 +136,20 @@ impl ModelSource for Loader {
             self.load().map_err(|error| ModelError::new(&self.embedder.spec.name, error))?;
         Ok(loaded.insert(models).clone())
     }
+}
+
+/// A session for each thread where the weights are small enough to be copied:
+/// that is faster than one session of several threads, and its vectors are the
+/// same. A large model has one session.
+fn session_options(device: Device, threads: usize, files: &ModelFiles) -> SessionOptions {
+    const SMALL: u64 = 512 << 20;
+    let bytes: u64 = std::iter::once(&files.graph)
+        .chain(&files.data)
+        .filter_map(|path| path.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum();
+    let one = SessionOptions { threads, ..SessionOptions::new(device) };
+    if bytes <= SMALL { one.one_thread_each() } else { one }
 }
 
 /// The catalogue in use: the one named, or the built-in one.

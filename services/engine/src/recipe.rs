@@ -13,7 +13,7 @@ const SPECIAL_TOKENS: usize = 2;
 
 /// Above this many passages the exact scan gives way to a graph: see
 /// docs/notes-vectors.md.
-const GRAPH: GraphRecipe = GraphRecipe { above: 100_000, connections: 16, ef_construction: 200 };
+const GRAPH: GraphRecipe = GraphRecipe { above: 50_000, connections: 16, ef_construction: 200 };
 
 /// How books are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]

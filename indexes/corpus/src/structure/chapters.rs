@@ -1,6 +1,6 @@
 //! From the lines of a book to its chapters.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::Chapter;
@@ -34,6 +34,7 @@ pub(super) fn chapters(text: &str, body: Range<usize>) -> Vec<Placed> {
 
     let mut found = candidates(&lines, style);
     keep_series(&mut found);
+    drop_entries(&mut found, &contents);
     let openings = openings(text, &lines, style, found, &contents);
     let openings = without_tables(text, body.end, openings);
 
@@ -118,6 +119,20 @@ fn keep_series(found: &mut Vec<(usize, Heading)>) {
     }
     let mut kept = keep.into_iter();
     found.retain(|_| kept.next().unwrap_or(true));
+}
+
+/// Drops headings inside the table of contents that come again below it.
+fn drop_entries(found: &mut Vec<(usize, Heading)>, contents: &Contents) {
+    let key = |heading: &Heading| match heading.number {
+        Some(number) => (heading.kind, number, String::new()),
+        None => (heading.kind, 0, contents::key(&heading.label)),
+    };
+    let below: HashSet<_> = found
+        .iter()
+        .filter(|(index, _)| *index >= contents.end)
+        .map(|(_, heading)| key(heading))
+        .collect();
+    found.retain(|(index, heading)| !contents.covers(*index) || !below.contains(&key(heading)));
 }
 
 /// Gives every heading its title and adds the headings that only the table of
@@ -302,6 +317,30 @@ mod tests {
                 .trim_start()
                 .starts_with("He came")
         );
+    }
+
+    #[test]
+    fn an_entry_on_a_line_of_its_own_makes_no_chapter() {
+        let story = "He came over the water. ".repeat(40);
+        let text = format!(
+            "# The Ferry\n\n### by A. Nobody\n\n## CONTENTS\n\nI\tThe Way\nII\tThe Water\nEpilogue\n\n### I\n\n### The Way\n\n{story}\n\n### II\n\n### The Water\n\n{story}\n\n### Epilogue\n\n{story}\n"
+        );
+        assert_eq!(
+            titles(&text),
+            named(&[
+                ("The Ferry", 1),
+                ("I. The Way", 2),
+                ("II. The Water", 2),
+                ("Epilogue", 2)
+            ])
+        );
+    }
+
+    #[test]
+    fn the_first_words_of_a_chapter_are_not_its_title() {
+        let story = "他来了，天黑了。".repeat(40);
+        let text = format!("# 一\n\n天黑了。\n\n{story}\n\n# 二\n\n渡口\n\n{story}\n");
+        assert_eq!(titles(&text), named(&[("一", 1), ("二. 渡口", 1)]));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::lines::Line;
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     titles: HashSet<String>,
+    /// Index of the table's first line.
+    start: usize,
     /// Index of the first line that is no longer the table.
     pub end: usize,
 }
@@ -22,7 +24,10 @@ impl Contents {
         let Some(at) = lead.iter().position(|line| opens_contents(line.text)) else {
             return Self::default();
         };
-        let mut contents = Self::default();
+        let mut contents = Self {
+            start: at + 1,
+            ..Self::default()
+        };
         let table = &lines[at + 1..lines.len().min(at + 1 + MOST_ENTRIES)];
         for (index, line) in table.iter().enumerate() {
             let repeated = contents.matches(table, index).is_some();
@@ -59,6 +64,11 @@ impl Contents {
             .filter(|next| next.before_blank && next.is_within(100))?;
         let both = format!("{} {}", line.text, next.text);
         self.titles.contains(&key(&both)).then_some(2)
+    }
+
+    /// Whether a line is part of the table.
+    pub(super) fn covers(&self, index: usize) -> bool {
+        (self.start..self.end).contains(&index)
     }
 
     /// How many titles the table lists.

@@ -131,9 +131,17 @@ pub(super) fn read(line: &str) -> Option<Heading> {
             weak: false,
             ..heading
         }),
-        None if marks > 0 => Some(plain(Kind::Marked)),
+        None if marks > 0 && !names_the_author(label) => Some(plain(Kind::Marked)),
         heading => heading,
     }
+}
+
+/// `by H. G. Wells`, below the title of a book.
+fn names_the_author(label: &str) -> bool {
+    let by = label
+        .get(..3)
+        .is_some_and(|by| by.eq_ignore_ascii_case("by "));
+    by && label.len() < 60
 }
 
 fn western(label: &str, plain: &dyn Fn(Kind) -> Heading) -> Option<Heading> {
@@ -323,7 +331,11 @@ fn is_chinese_title(rest: &str) -> bool {
 /// with one.
 pub(super) fn is_title_case(line: &str) -> bool {
     if !line.contains(char::is_lowercase) {
-        return line.contains(char::is_alphabetic);
+        // Scripts without capitals tell titles by what they lack.
+        let speaks = line.contains(['。', '，', '、', '！', '？', '…', '「', '“', '；', '：']);
+        let is_short = line.chars().nth(20).is_none();
+        return line.contains(char::is_uppercase)
+            || line.contains(char::is_alphabetic) && is_short && !speaks;
     }
     let starts_high = line
         .chars()
@@ -444,13 +456,21 @@ mod tests {
     fn titles_are_told_from_sentences() {
         for title in [
             "THE FERRY",
+            "渡口的老人",
             "The Man of the Sea",
             "Mr. Sherlock Holmes",
             "I",
         ] {
             assert!(is_title_case(title), "{title}");
         }
-        for sentence in ["He came.", "It is a truth universally", "Come Here!", "123"] {
+        for sentence in [
+            "他来了。",
+            "寒い。手拭を",
+            "He came.",
+            "It is a truth universally",
+            "Come Here!",
+            "123",
+        ] {
             assert!(!is_title_case(sentence), "{sentence}");
         }
     }
