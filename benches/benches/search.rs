@@ -22,7 +22,9 @@ struct Milliseconds;
 
 impl ValueFormatter for Milliseconds {
     fn scale_values(&self, _: f64, values: &mut [f64]) -> &'static str {
-        values.iter_mut().for_each(|nanoseconds| *nanoseconds /= 1e6);
+        values
+            .iter_mut()
+            .for_each(|nanoseconds| *nanoseconds /= 1e6);
         "ms of CPU"
     }
 
@@ -65,17 +67,24 @@ impl Measurement for CpuTime {
 }
 
 fn lexical(corpus: &Corpus, query: usize) -> Ranking {
-    corpus.lexical.search(&corpus.questions[query], LIMIT).expect("the lexical view answers")
+    corpus
+        .lexical
+        .search(&corpus.questions[query], LIMIT)
+        .expect("the lexical view answers")
 }
 
 fn dense(corpus: &Corpus, query: usize) -> Ranking {
-    corpus.dense.search_exact(&corpus.vectors[query], LIMIT).expect("the dense view answers")
+    corpus
+        .dense
+        .search_exact(&corpus.vectors[query], LIMIT)
+        .expect("the dense view answers")
 }
 
 fn table(passages: usize, corpus: &Corpus) {
     let queries = corpus.questions.len();
-    let lists: Vec<(Ranking, Ranking)> =
-        (0..queries).map(|query| (lexical(corpus, query), dense(corpus, query))).collect();
+    let lists: Vec<(Ranking, Ranking)> = (0..queries)
+        .map(|query| (lexical(corpus, query), dense(corpus, query)))
+        .collect();
     let report = |stage: &str, run: &dyn Fn(usize)| {
         let mut times: Vec<Duration> = (0..queries)
             .map(|query| {
@@ -86,7 +95,11 @@ fn table(passages: usize, corpus: &Corpus) {
             .collect();
         times.sort_unstable();
         let ms = |share| percentile(&times, share).as_secs_f64() * 1e3;
-        println!("| {passages} | {stage} | {:.3} | {:.3} |", ms(0.5), ms(0.95));
+        println!(
+            "| {passages} | {stage} | {:.3} | {:.3} |",
+            ms(0.5),
+            ms(0.95)
+        );
     };
     report("bm25", &|query| {
         black_box(lexical(corpus, query));

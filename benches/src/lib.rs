@@ -45,10 +45,13 @@ impl Corpus {
         quire_bm25::build(&lexical, &texts).expect("the lexical view is built");
         let ids = PassageIds::of_books([(BookId::of_text("synthetic"), passages as u32)]);
         let mut clusters = Clusters::new(DIMS, passages / 40 + 8, 7);
-        let exact =
-            GraphRecipe { above: usize::MAX, connections: 16, ef_construction: 200 };
-        let dense = index(folder.path(), &mut clusters, passages, &exact)
-            .expect("the dense view is built");
+        let exact = GraphRecipe {
+            above: usize::MAX,
+            connections: 16,
+            ef_construction: 200,
+        };
+        let dense =
+            index(folder.path(), &mut clusters, passages, &exact).expect("the dense view is built");
         Self {
             lexical: Bm25Index::open(&lexical, Arc::new(ids), &quire_bm25::recipe())
                 .expect("the lexical view opens"),
@@ -73,7 +76,10 @@ impl Words {
             sum += 1.0 / (rank as f64 + 2.7).powf(1.07);
             sum
         });
-        Self { cumulative: cumulative.collect(), state: 3 }
+        Self {
+            cumulative: cumulative.collect(),
+            state: 3,
+        }
     }
 
     fn text(&mut self, words: usize) -> String {
@@ -89,14 +95,19 @@ impl Words {
         mixed ^= mixed >> 31;
         let total = self.cumulative[VOCABULARY - 1];
         let drawn = (mixed >> 11) as f64 / (1u64 << 53) as f64 * total;
-        self.cumulative.partition_point(|sum| *sum < drawn).min(VOCABULARY - 1)
+        self.cumulative
+            .partition_point(|sum| *sum < drawn)
+            .min(VOCABULARY - 1)
     }
 }
 
 /// Processor time of the whole process so far, all threads together: what a
 /// query costs, however busy the machine is.
 pub fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the clock exists on every Unix and `time` is a valid place.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     assert_eq!(failed, 0, "the processor time clock");

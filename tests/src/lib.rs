@@ -17,7 +17,9 @@ use tempfile::TempDir;
 /// The workspace's root.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("tests/ lies in the workspace").to_owned()
+    here.parent()
+        .expect("tests/ lies in the workspace")
+        .to_owned()
 }
 
 /// The folder of the sample corpus.
@@ -30,7 +32,11 @@ pub fn binary() -> PathBuf {
     let test = env::current_exe().expect("a test knows its own path");
     let folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
     let binary = folder.join(format!("quire{}", env::consts::EXE_SUFFIX));
-    assert!(binary.exists(), "{} is missing; run `cargo build` first", binary.display());
+    assert!(
+        binary.exists(),
+        "{} is missing; run `cargo build` first",
+        binary.display()
+    );
     binary
 }
 
@@ -54,7 +60,9 @@ impl Quire {
             home.join("models/small/model_int8.onnx").exists(),
             "the small models are missing; run scripts/setup.sh first"
         );
-        Self { data: TempDir::new().expect("a temporary folder") }
+        Self {
+            data: TempDir::new().expect("a temporary folder"),
+        }
     }
 
     /// The data folder.
@@ -167,7 +175,10 @@ pub fn digests(folder: &Path) -> BTreeMap<PathBuf, String> {
             }
             let digest = Sha256::digest(fs::read(&path).expect("a readable file"));
             let name = path.strip_prefix(root).expect("below the root").to_owned();
-            found.insert(name, digest.iter().map(|byte| format!("{byte:02x}")).collect());
+            found.insert(
+                name,
+                digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            );
         }
     }
     let mut found = BTreeMap::new();
@@ -228,8 +239,12 @@ pub fn skip(test: &str, reason: &str) {
     let line = format!("SKIPPED quire-tests::{test}: {reason}\n");
     eprint!("{line}");
     if let Some(log) = env::var_os("QUIRE_SKIP_LOG") {
-        let mut log =
-            OpenOptions::new().append(true).create(true).open(log).expect("the skip log opens");
-        log.write_all(line.as_bytes()).expect("the skip log is writable");
+        let mut log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(log)
+            .expect("the skip log opens");
+        log.write_all(line.as_bytes())
+            .expect("the skip log is writable");
     }
 }

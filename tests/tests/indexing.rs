@@ -21,7 +21,9 @@ fn small_book(folder: &Path, name: &str) -> PathBuf {
 
 fn without_manifest(artifact: &Path) -> std::collections::BTreeMap<PathBuf, String> {
     let mut files = digests(artifact);
-    files.remove(Path::new("manifest.json")).expect("an artifact has a manifest");
+    files
+        .remove(Path::new("manifest.json"))
+        .expect("an artifact has a manifest");
     assert!(files.len() >= 5, "{files:?}");
     files
 }
@@ -37,7 +39,10 @@ fn the_same_book_gives_the_same_bytes_with_one_thread_and_with_two() {
     };
     index(&one, "1", "1");
     index(&two, "2", "4");
-    assert_eq!(without_manifest(&one.only_artifact()), without_manifest(&two.only_artifact()));
+    assert_eq!(
+        without_manifest(&one.only_artifact()),
+        without_manifest(&two.only_artifact())
+    );
 }
 
 #[test]
@@ -48,13 +53,27 @@ fn a_second_run_of_the_same_text_loads_no_model() {
     assert_eq!(first["sources"][0]["books"][0]["status"], "indexed");
     // The same text in another file, and no runtime library to load a model.
     let copy = quire.data().join("copy with other line ends.txt");
-    fs::write(&copy, fs::read_to_string(&book).unwrap().replace('\n', "\r\n")).unwrap();
+    fs::write(
+        &copy,
+        fs::read_to_string(&book).unwrap().replace('\n', "\r\n"),
+    )
+    .unwrap();
     let mut command = quire.command(["index", "--json"]);
-    let ran = Ran::of(command.arg(&copy).env("ORT_DYLIB_PATH", "/nowhere/libonnxruntime.so"));
+    let ran = Ran::of(
+        command
+            .arg(&copy)
+            .env("ORT_DYLIB_PATH", "/nowhere/libonnxruntime.so"),
+    );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let second = ran.json();
-    assert_eq!(second["sources"][0]["books"][0]["status"], "already_indexed");
-    assert_eq!(second["sources"][0]["books"][0]["book"], first["sources"][0]["books"][0]["book"]);
+    assert_eq!(
+        second["sources"][0]["books"][0]["status"],
+        "already_indexed"
+    );
+    assert_eq!(
+        second["sources"][0]["books"][0]["book"],
+        first["sources"][0]["books"][0]["book"]
+    );
 }
 
 #[test]
@@ -69,8 +88,10 @@ fn another_cut_is_another_artifact_beside_the_old() {
     assert_eq!(books.len(), 2);
     assert_eq!(books[0]["book"], books[1]["book"]);
     assert_ne!(books[0]["recipe"], books[1]["recipe"]);
-    let passages: Vec<u64> =
-        books.iter().map(|book| book["counts"]["passages"].as_u64().unwrap()).collect();
+    let passages: Vec<u64> = books
+        .iter()
+        .map(|book| book["counts"]["passages"].as_u64().unwrap())
+        .collect();
     assert_ne!(passages[0], passages[1]);
     for tokens in ["256", "128"] {
         let found = quire.json(["search", "--max-tokens", tokens, "Who keeps the ferry?"]);
@@ -105,9 +126,18 @@ fn a_killed_run_is_resumed_and_ends_with_the_same_bytes() {
         resumed |= log;
     }
     let last = killed.json(["index", book]);
-    let status = last["sources"][0]["books"][0]["status"].as_str().unwrap().to_owned();
-    assert!(["indexed", "resumed", "already_indexed"].contains(&status.as_str()), "{status}");
-    assert!(resumed || status == "already_indexed", "no kill came while embedding");
+    let status = last["sources"][0]["books"][0]["status"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        ["indexed", "resumed", "already_indexed"].contains(&status.as_str()),
+        "{status}"
+    );
+    assert!(
+        resumed || status == "already_indexed",
+        "no kill came while embedding"
+    );
     assert_eq!(
         without_manifest(&killed.only_artifact()),
         without_manifest(&clean.only_artifact())
@@ -119,7 +149,9 @@ fn a_killed_run_is_resumed_and_ends_with_the_same_bytes() {
 fn two_processes_at_once_end_with_one_good_artifact() {
     let quire = Quire::new();
     let book = small_book(quire.data(), "book.txt");
-    let children: Vec<_> = (0..3).map(|_| quire.start(["index", book.to_str().unwrap()])).collect();
+    let children: Vec<_> = (0..3)
+        .map(|_| quire.start(["index", book.to_str().unwrap()]))
+        .collect();
     for child in children {
         let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -171,7 +203,12 @@ fn a_removed_book_is_gone_and_can_be_indexed_again() {
     let id = indexed["sources"][0]["books"][0]["book"].as_str().unwrap();
     let removed = quire.json(["rm", &id[..6]]);
     assert_eq!(removed["removed"][0], id);
-    assert!(quire.json(["books"])["books"].as_array().unwrap().is_empty());
+    assert!(
+        quire.json(["books"])["books"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
     let again = quire.json(["index", book.to_str().unwrap()]);
     assert_eq!(again["sources"][0]["books"][0]["status"], "indexed");
 }

@@ -9,9 +9,16 @@ use quire_tests::{Quire, Ran, sample};
 
 fn fails(ran: &Ran, code: i32, parts: &[&str]) {
     assert_eq!(ran.code, code, "{ran:?}");
-    assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("RUST_BACKTRACE"), "{ran:?}");
+    assert!(
+        !ran.stderr.contains("panicked") && !ran.stderr.contains("RUST_BACKTRACE"),
+        "{ran:?}"
+    );
     for part in parts {
-        assert!(ran.stderr.contains(part), "'{part}' is missing in: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(part),
+            "'{part}' is missing in: {}",
+            ran.stderr
+        );
     }
     if code == 1 {
         let last = ran.stderr.trim_end().lines().last().unwrap_or_default();
@@ -26,15 +33,39 @@ fn mistakes_on_the_command_line_say_what_to_do() {
         (&[], 2, &["Usage"]),
         (&["serach", "x"], 2, &["search"]),
         (&["index"], 2, &["PATH"]),
-        (&["index", "/nowhere/book.txt"], 1, &["/nowhere/book.txt", "No such file"]),
+        (
+            &["index", "/nowhere/book.txt"],
+            1,
+            &["/nowhere/book.txt", "No such file"],
+        ),
         (&["search", "   "], 1, &["quire index"]),
         (&["search", "anything"], 1, &["quire index"]),
-        (&["search", "--book", "zz", "x"], 1, &["'zz'", "hexadecimal"]),
-        (&["search", "--book", "abcd", "x"], 1, &["abcd", "quire books"]),
-        (&["search", "--profile", "huge", "x"], 1, &["'huge'", "small", "bge-m3"]),
-        (&["search", "--precision", "int3", "x"], 1, &["'int3'", "fp32", "int8"]),
+        (
+            &["search", "--book", "zz", "x"],
+            1,
+            &["'zz'", "hexadecimal"],
+        ),
+        (
+            &["search", "--book", "abcd", "x"],
+            1,
+            &["abcd", "quire books"],
+        ),
+        (
+            &["search", "--profile", "huge", "x"],
+            1,
+            &["'huge'", "small", "bge-m3"],
+        ),
+        (
+            &["search", "--precision", "int3", "x"],
+            1,
+            &["'int3'", "fp32", "int8"],
+        ),
         (&["search", "--device", "tpu", "x"], 1, &["'tpu'", "cuda:"]),
-        (&["search", "--lexical", "0", "x"], 1, &["lexical is 0", "1 to 10000"]),
+        (
+            &["search", "--lexical", "0", "x"],
+            1,
+            &["lexical is 0", "1 to 10000"],
+        ),
         (&["show", "abc"], 1, &["BOOK:NUMBER"]),
         (&["rm", "12"], 1, &["'12'"]),
     ];
@@ -58,8 +89,14 @@ fn a_cuda_device_that_is_not_there_is_an_error_and_auto_says_what_it_chose() {
     let mut command = quire.command(["index", "--device", "auto", "--json"]);
     let ran = Ran::of(command.arg(&book));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let device = ran.json()["sources"][0]["books"][0]["device"].as_str().unwrap().to_owned();
-    assert!(device.starts_with("cpu (") && device.contains("CUDA"), "{device}");
+    let device = ran.json()["sources"][0]["books"][0]["device"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        device.starts_with("cpu (") && device.contains("CUDA"),
+        "{device}"
+    );
 }
 
 #[test]
@@ -72,13 +109,22 @@ fn bad_books_are_refused_by_name_and_the_good_ones_indexed() {
     write("blank.txt", b" \n\n\t ");
     write("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0");
     write("broken.epub", b"PK\x03\x04 this is no archive");
-    write("broken.jsonl", b"{\"context\": \"A lamp.\"}\n{\"context\": \n");
+    write(
+        "broken.jsonl",
+        b"{\"context\": \"A lamp.\"}\n{\"context\": \n",
+    );
     write("good.txt", b"The lamp was green. Nobody had lit it.");
     let ran = quire.run(["index", folder.to_str().unwrap()]);
     fails(
         &ran,
         3,
-        &["empty.txt", "blank.txt", "picture.txt", "broken.epub", "broken.jsonl"],
+        &[
+            "empty.txt",
+            "blank.txt",
+            "picture.txt",
+            "broken.epub",
+            "broken.jsonl",
+        ],
     );
     assert!(ran.stdout.contains("good.txt: indexed"), "{}", ran.stdout);
     assert!(ran.stderr.contains("line 2"), "{}", ran.stderr);
@@ -89,7 +135,9 @@ fn bad_books_are_refused_by_name_and_the_good_ones_indexed() {
 fn undecodable_bytes_are_counted_located_and_refused_when_strict() {
     let quire = Quire::new();
     let book = quire.data().join("damaged.txt");
-    let mut bytes = "灯是绿的。它挂在码头上，没有人点过它。".repeat(20).into_bytes();
+    let mut bytes = "灯是绿的。它挂在码头上，没有人点过它。"
+        .repeat(20)
+        .into_bytes();
     bytes.insert(300, 0xfe);
     bytes.insert(90, 0xff);
     fs::write(&book, bytes).unwrap();
@@ -115,7 +163,10 @@ fn settings_come_from_flags_then_environment_then_file_then_default() {
     let of = |name: &str| {
         let settings = document["settings"].as_array().unwrap();
         let setting = settings.iter().find(|s| s["name"] == name).unwrap();
-        (setting["value"].as_str().map(str::to_owned), setting["source"].as_str().unwrap().to_owned())
+        (
+            setting["value"].as_str().map(str::to_owned),
+            setting["source"].as_str().unwrap().to_owned(),
+        )
     };
     let expected = |value: &str, source: &str| (Some(value.to_owned()), source.to_owned());
     assert_eq!(of("lexical"), expected("7", "flag"));
@@ -141,7 +192,12 @@ fn a_folder_that_cannot_be_written_is_named() {
     fs::write(&file, "x").unwrap();
     let book = quire.data().join("a.txt");
     fs::write(&book, "The lamp was green.").unwrap();
-    let ran = quire.run(["index", "--data", file.to_str().unwrap(), book.to_str().unwrap()]);
+    let ran = quire.run([
+        "index",
+        "--data",
+        file.to_str().unwrap(),
+        book.to_str().unwrap(),
+    ]);
     fails(&ran, 1, &["a file"]);
 }
 
@@ -192,5 +248,9 @@ fn a_reader_that_stops_early_ends_the_command_quietly() {
     let started = Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(started.elapsed() < Duration::from_secs(20));
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

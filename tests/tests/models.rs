@@ -99,7 +99,9 @@ impl Tiny {
 fn random_model(kind: &str, out: &Path) {
     let status = Command::new(root().join(".quire/venv/bin/python"))
         .arg(root().join("scripts/models/random_xlmr.py"))
-        .args([kind, "--layers", "2", "--hidden", "64", "--heads", "4", "--ffn", "128"])
+        .args([
+            kind, "--layers", "2", "--hidden", "64", "--heads", "4", "--ffn", "128",
+        ])
         .args(["--vocab", "600", "--positions", "1026", "--out"])
         .arg(out)
         .stdout(std::process::Stdio::null())
@@ -117,10 +119,21 @@ fn a_profile_is_pulled_indexed_with_and_searched_with_its_cross_encoder() {
     // Nothing is here yet: the error names the command, offline and not.
     let early = tiny.run(&["index", book]);
     assert_eq!(early.code, 1);
-    assert!(early.stderr.contains("quire models pull"), "{}", early.stderr);
-    let offline = Ran::of(tiny.command(&["models", "pull", "small"]).env("HF_HUB_OFFLINE", "1"));
+    assert!(
+        early.stderr.contains("quire models pull"),
+        "{}",
+        early.stderr
+    );
+    let offline = Ran::of(
+        tiny.command(&["models", "pull", "small"])
+            .env("HF_HUB_OFFLINE", "1"),
+    );
     assert_eq!(offline.code, 1);
-    assert!(offline.stderr.contains("HF_HUB_OFFLINE"), "{}", offline.stderr);
+    assert!(
+        offline.stderr.contains("HF_HUB_OFFLINE"),
+        "{}",
+        offline.stderr
+    );
 
     // The connection breaks in the middle of the weights; the pull goes on.
     tiny.hub.fault(Point::Content, 1, Act::CutAfter(1_000));
@@ -134,24 +147,37 @@ fn a_profile_is_pulled_indexed_with_and_searched_with_its_cross_encoder() {
 
     let indexed = tiny.run(&["index", book]);
     assert_eq!(indexed.code, 0, "{}", indexed.stderr);
-    let found = tiny.run(&["search", "--rerank", "6", "--json", "Who keeps the ferry?"]).json();
+    let found = tiny
+        .run(&["search", "--rerank", "6", "--json", "Who keeps the ferry?"])
+        .json();
     let stage = &found["trace"]["reranked"];
     assert_eq!(stage["method"], "cross_encoder");
-    let scores: Vec<f64> =
-        stage["scores"].as_array().unwrap().iter().map(|score| score.as_f64().unwrap()).collect();
+    let scores: Vec<f64> = stage["scores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|score| score.as_f64().unwrap())
+        .collect();
     assert_eq!(scores.len(), 6);
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
-    assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
+    assert!(
+        scores.iter().all(|score| (0.0..=1.0).contains(score)),
+        "{scores:?}"
+    );
 
     // A flipped byte in the cache is found, named, and mended by another pull.
     let weights = fs::canonicalize(
-        fs::read_dir(tiny.quire.data().join("hub/models--quire-tests--tiny/snapshots"))
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path()
-            .join("onnx/model.onnx_data"),
+        fs::read_dir(
+            tiny.quire
+                .data()
+                .join("hub/models--quire-tests--tiny/snapshots"),
+        )
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path()
+        .join("onnx/model.onnx_data"),
     )
     .unwrap();
     let mut bytes = fs::read(&weights).unwrap();
@@ -165,15 +191,24 @@ fn a_profile_is_pulled_indexed_with_and_searched_with_its_cross_encoder() {
 #[test]
 fn a_gated_model_says_what_to_do_and_never_shows_the_token() {
     let tiny = Tiny::new();
-    tiny.hub.set_access("quire-tests/tiny", Access::Gated("hf_rightTokenOfTheTest".to_owned()));
+    tiny.hub.set_access(
+        "quire-tests/tiny",
+        Access::Gated("hf_rightTokenOfTheTest".to_owned()),
+    );
     let refused = Ran::of(
-        tiny.command(&["models", "pull", "small"]).env("HF_TOKEN", "hf_wrongTokenOfTheTest"),
+        tiny.command(&["models", "pull", "small"])
+            .env("HF_TOKEN", "hf_wrongTokenOfTheTest"),
     );
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("accept its licence"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("accept its licence"),
+        "{}",
+        refused.stderr
+    );
     assert!(!refused.stderr.contains("wrongToken"), "{}", refused.stderr);
     let granted = Ran::of(
-        tiny.command(&["models", "pull", "small"]).env("HF_TOKEN", "hf_rightTokenOfTheTest"),
+        tiny.command(&["models", "pull", "small"])
+            .env("HF_TOKEN", "hf_rightTokenOfTheTest"),
     );
     assert_eq!(granted.code, 0, "{}", granted.stderr);
     assert!(!format!("{granted:?}").contains("rightToken"));

@@ -9,17 +9,38 @@ use quire_tests::{Quire, sample, sample_questions};
 fn the_books_are_long_enough_and_every_quotation_stands_in_them_once() {
     for (book, questions) in sample_questions() {
         let text = fs::read_to_string(&book).unwrap();
-        let han = text.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).count();
+        let han = text
+            .chars()
+            .filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c))
+            .count();
         let words = text.split_whitespace().count();
-        assert!(han >= 12_000 || words >= 8_000, "{}: {han}, {words}", book.display());
-        let choices = questions.iter().filter(|question| !question.options.is_empty()).count();
-        assert!(questions.len() >= 24 && choices * 2 == questions.len(), "{choices}");
-        let ids: BTreeSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
+        assert!(
+            han >= 12_000 || words >= 8_000,
+            "{}: {han}, {words}",
+            book.display()
+        );
+        let choices = questions
+            .iter()
+            .filter(|question| !question.options.is_empty())
+            .count();
+        assert!(
+            questions.len() >= 24 && choices * 2 == questions.len(),
+            "{choices}"
+        );
+        let ids: BTreeSet<&str> = questions
+            .iter()
+            .map(|question| question.id.as_str())
+            .collect();
         assert_eq!(ids.len(), questions.len());
         for question in &questions {
             assert!(!question.evidence.is_empty(), "{}", question.id);
             for quotation in &question.evidence {
-                assert_eq!(text.matches(quotation.as_str()).count(), 1, "{}", question.id);
+                assert_eq!(
+                    text.matches(quotation.as_str()).count(),
+                    1,
+                    "{}",
+                    question.id
+                );
             }
             if !question.options.is_empty() {
                 let distinct: BTreeSet<&String> = question.options.iter().collect();
@@ -55,7 +76,10 @@ fn the_evidence_of_the_sample_questions_is_found() {
             ]);
             let hits = answer["hits"].as_array().unwrap();
             assert_eq!(hits.len(), 5);
-            let texts: Vec<&str> = hits.iter().map(|hit| hit["text"].as_str().unwrap()).collect();
+            let texts: Vec<&str> = hits
+                .iter()
+                .map(|hit| hit["text"].as_str().unwrap())
+                .collect();
             let overlaps = |quotation: &String| {
                 // A quotation may be cut by a passage's end: half of it counts.
                 let middle = text.find(quotation.as_str()).unwrap() + quotation.len() / 2;
@@ -73,8 +97,15 @@ fn the_evidence_of_the_sample_questions_is_found() {
             }
         }
         let share = f64::from(found) / questions.len() as f64;
-        eprintln!("{}: evidence in the first five for {share:.3}; lost {lost:?}", book.display());
-        let least = if book.ends_with("the-wet-ledger.txt") { 0.65 } else { 0.75 };
+        eprintln!(
+            "{}: evidence in the first five for {share:.3}; lost {lost:?}",
+            book.display()
+        );
+        let least = if book.ends_with("the-wet-ledger.txt") {
+            0.65
+        } else {
+            0.75
+        };
         assert!(share >= least, "{}: {share}, lost {lost:?}", book.display());
     }
 }

@@ -80,25 +80,57 @@ fn a_search_over_both_books_explains_every_hit_and_repeats_exactly() {
         }
     });
 
-    let shown = quire.run(["search", "--explain", "--rerank", "5", "--color", "always", question]);
+    let shown = quire.run([
+        "search",
+        "--explain",
+        "--rerank",
+        "5",
+        "--color",
+        "always",
+        question,
+    ]);
     assert!(shown.stdout.contains("reranked #1"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("late interaction"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("late interaction"),
+        "{}",
+        shown.stdout
+    );
     assert!(!shown.stdout.contains("cross-encoder"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("\u{1b}[1;33m"), "no term stands out: {}", shown.stdout);
+    assert!(
+        shown.stdout.contains("\u{1b}[1;33m"),
+        "no term stands out: {}",
+        shown.stdout
+    );
 
     // One book alone, named by the beginning of its id; the question from
     // standard input; budgets as asked.
     let id = hits[0]["chunk"].as_str().unwrap()[..8].to_owned();
     let mut child = quire
         .command([
-            "search", "--book", &id, "--lexical", "7", "--dense", "6", "--rerank", "0",
-            "--evidence-passages", "3", "--json", "-",
+            "search",
+            "--book",
+            &id,
+            "--lexical",
+            "7",
+            "--dense",
+            "6",
+            "--rerank",
+            "0",
+            "--evidence-passages",
+            "3",
+            "--json",
+            "-",
         ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(question.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(question.as_bytes())
+        .unwrap();
     let one = Ran::from(child.wait_with_output().unwrap()).json();
     assert_eq!(one["question"], question);
     assert_eq!(one["books"].as_array().unwrap().len(), 1);
@@ -124,7 +156,11 @@ fn a_search_over_both_books_explains_every_hit_and_repeats_exactly() {
 fn a_book_is_found_by_its_own_quotation_in_either_language() {
     let quire = indexed();
     for (question, title, part) in [
-        ("he, Wick, was the elder by eleven minutes", "the-wet-ledger", "elder by eleven"),
+        (
+            "he, Wick, was the elder by eleven minutes",
+            "the-wet-ledger",
+            "elder by eleven",
+        ),
         ("官定的一庹是五尺整", "一庹水", "官定的一庹是五尺整"),
     ] {
         let found = quire.json(["search", question]);

@@ -9,13 +9,14 @@ use std::sync::atomic::{self, AtomicBool};
 use quire_corpus::ChunkId;
 use quire_index::{AnalyzerRecipe, Hit, PassageIds, Ranking};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{InvertedIndexReader, SegmentReader, Term};
+use tantivy::{InvertedIndexReader, Term};
 
 use crate::Bm25Error;
 use crate::analyzer::question_terms;
-use crate::files::{self, Fields, LENGTH};
+use crate::files::Fields;
 use crate::guard;
 use crate::scoring::Bm25;
+use crate::segment::Segment;
 
 /// An index in a folder, open for reading. Takes no lock, writes nothing and
 /// starts no thread; the files are mapped and must stay as they are.
@@ -56,8 +57,8 @@ impl Bm25Index {
             Ok(Self {
                 bm25: Bm25::new(recipe, &segment.lengths()?)?,
                 postings: segment.postings()?,
-                terms: segment.terms,
-                dir: segment.dir,
+                terms: Fields::new().terms,
+                dir: dir.to_owned(),
                 passages,
                 damaged: AtomicBool::new(false),
             })
@@ -182,70 +183,6 @@ fn best(scores: &[f64], limit: usize) -> Vec<(u32, f64)> {
     }
     found.sort_unstable_by(order);
     found
-}
-
-/// The segment of an index, its checksums compared.
-pub(crate) struct Segment {
-    dir: PathBuf,
-    terms: Field,
-    reader: SegmentReader,
-}
-
-impl Segment {
-    pub(crate) fn open(dir: &Path) -> Result<Self, Bm25Error> {
-        let (index, meta) = files::open(dir)?;
-        files::check_sums(dir, &index, &meta)?;
-        // An IndexReader would take a lock, which a read-only folder has no
-        // place for; nothing ever changes here that it would guard.
-        let reader = SegmentReader::open(&index.segment(meta.segments[0].clone()));
-        Ok(Self {
-            dir: dir.to_owned(),
-            terms: Fields::new().terms,
-            reader: reader.map_err(|source| failed(dir, source))?,
-        })
-    }
-
-    /// # Errors
-    /// When there are not as many rows.
-    pub(crate) fn check_rows(&self, expected: usize) -> Result<(), Bm25Error> {
-        let found = self.reader.max_doc();
-        if found as usize == expected {
-            return Ok(());
-        }
-        Err(Bm25Error::RowCount {
-            dir: self.dir.clone(),
-            found,
-            expected,
-        })
-    }
-
-    /// How many terms each row has, repeats included.
-    pub(crate) fn lengths(&self) -> Result<Vec<u64>, Bm25Error> {
-        let column = self.reader.fast_fields().u64(LENGTH);
-        let column = column.map_err(|source| failed(&self.dir, source))?;
-        let rows = self.reader.max_doc();
-        (0..rows)
-            .map(|row| {
-                column.first(row).ok_or_else(|| Bm25Error::Damaged {
-                    dir: self.dir.clone(),
-                    detail: format!("row {row} has no length"),
-                })
-            })
-            .collect()
-    }
-
-    pub(crate) fn postings(&self) -> Result<Arc<InvertedIndexReader>, Bm25Error> {
-        self.reader
-            .inverted_index(self.terms)
-            .map_err(|source| failed(&self.dir, source))
-    }
-}
-
-fn failed(dir: &Path, source: tantivy::TantivyError) -> Bm25Error {
-    Bm25Error::Open {
-        dir: dir.to_owned(),
-        source: Box::new(source),
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod files;
 mod guard;
 mod index;
 mod scoring;
+mod segment;
 mod verify;
 mod writer;
 

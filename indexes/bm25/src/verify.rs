@@ -6,7 +6,7 @@ use tantivy::schema::IndexRecordOption;
 
 use crate::Bm25Error;
 use crate::guard;
-use crate::index::Segment;
+use crate::segment::Segment;
 
 /// What [`verify()`] found in a sound index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,5 +118,36 @@ mod tests {
             verify(dir.path(), 2),
             Err(Bm25Error::RowCount { .. })
         ));
+    }
+
+    #[test]
+    fn files_of_two_indexes_do_not_pass_for_one() {
+        let [mixed, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let path = |dir: &tempfile::TempDir| {
+            let mut entries = std::fs::read_dir(dir.path()).unwrap();
+            entries
+                .find_map(|entry| {
+                    let path = entry.unwrap().path();
+                    (path.extension()? == "fast").then_some(path)
+                })
+                .unwrap()
+        };
+        // The same sum of lengths, and another.
+        for (texts, detail) in [
+            (
+                ["one", "one two"],
+                "row 0 is said to have 1 terms and has 2",
+            ),
+            (["one", "one two three"], "4 terms and have 3"),
+        ] {
+            for dir in [&mixed, &other] {
+                std::fs::remove_dir_all(dir.path()).unwrap();
+            }
+            build(mixed.path(), &["one two", "one"]).unwrap();
+            build(other.path(), &texts).unwrap();
+            std::fs::copy(path(&other), path(&mixed)).unwrap();
+            let error = verify(mixed.path(), 2).unwrap_err();
+            assert!(error.to_string().contains(detail), "{error}");
+        }
     }
 }

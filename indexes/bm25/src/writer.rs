@@ -16,7 +16,7 @@ use crate::files::{self, Fields, MANAGED, META};
 
 /// Passages analyzed at a time: enough to keep every thread busy, few enough
 /// to hold their terms in memory.
-const BATCH: usize = 2048;
+const BATCH: usize = 512;
 
 /// What tantivy sizes its table of terms by, in bytes; the table grows.
 const TABLE_BUDGET: usize = 64 << 20;

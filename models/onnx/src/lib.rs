@@ -32,7 +32,7 @@ pub use embedder::{OnnxEmbedder, embedder_info};
 pub use files::{FilesError, Identity, ModelFiles, built_file};
 pub use model::{BatchStats, LoadError, OnnxModel};
 pub use pool::NoDirection;
-pub use rerank::{CrossEncoder, LateInteraction};
+pub use rerank::{CrossEncoder, LateInteraction, reranker_info};
 pub use run::RunError;
 pub use runtime::{Runtime, RuntimeError, cpu_features};
 pub use session::{SessionError, SessionOptions};

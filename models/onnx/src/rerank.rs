@@ -6,7 +6,9 @@ use std::sync::Arc;
 use quire_model::{ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo};
 
 use crate::batch::Batch;
+use crate::catalogue::{ModelSpec, Precision};
 use crate::embedder::token_vectors;
+use crate::files::Identity;
 use crate::model::{LoadError, OnnxModel};
 use crate::pool::{max_sim, unit_tokens};
 use crate::run::{Output, RunError};
@@ -30,15 +32,28 @@ pub struct CrossEncoder {
     info: RerankerInfo,
 }
 
-fn info(model: &OnnxModel, method: RerankMethod) -> RerankerInfo {
-    RerankerInfo {
-        name: model.spec().name.clone(),
-        revision: model.revision().to_owned(),
-        digest: model.identity().model.clone(),
-        precision: model.precision().to_string(),
+/// What identifies a reranker, without loading it.
+///
+/// # Errors
+/// When the catalogue has no such precision of the model.
+pub fn reranker_info(
+    spec: &ModelSpec,
+    precision: Precision,
+    identity: &Identity,
+    method: RerankMethod,
+) -> Result<RerankerInfo, LoadError> {
+    Ok(RerankerInfo {
+        name: spec.name.clone(),
+        revision: spec.files(precision)?.source.revision().to_owned(),
+        digest: identity.model.clone(),
+        precision: precision.to_string(),
         method,
-        max_tokens: model.spec().max_tokens,
-    }
+        max_tokens: spec.max_tokens,
+    })
+}
+
+fn info(model: &OnnxModel, method: RerankMethod) -> Result<RerankerInfo, LoadError> {
+    reranker_info(model.spec(), model.precision(), model.identity(), method)
 }
 
 impl LateInteraction {
@@ -54,7 +69,7 @@ impl LateInteraction {
             });
         };
         Ok(Self {
-            info: info(&model, RerankMethod::LateInteraction),
+            info: info(&model, RerankMethod::LateInteraction)?,
             model,
             dims: embedder.dims,
             question_prefix: embedder.question_prefix,
@@ -183,7 +198,7 @@ impl CrossEncoder {
             });
         }
         Ok(Self {
-            info: info(&model, RerankMethod::CrossEncoder),
+            info: info(&model, RerankMethod::CrossEncoder)?,
             model,
         })
     }

@@ -100,19 +100,49 @@ Example:
 #[derive(Debug, Args)]
 pub struct GlobalArgs {
     /// Configuration file [default: quire/config.toml in the user's configuration folder]
-    #[arg(long, env = "QUIRE_CONFIG", value_name = "FILE", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        env = "QUIRE_CONFIG",
+        value_name = "FILE",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub config: Option<PathBuf>,
     /// Folder of the runtime library, the built models and, by default, the data
-    #[arg(long, env = "QUIRE_HOME", value_name = "DIR", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        env = "QUIRE_HOME",
+        value_name = "DIR",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub home: Option<PathBuf>,
     /// Folder of the indexes [default: HOME/data]
-    #[arg(long, env = "QUIRE_DATA", value_name = "DIR", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        env = "QUIRE_DATA",
+        value_name = "DIR",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub data: Option<PathBuf>,
     /// Colours in the terminal
-    #[arg(long, env = "QUIRE_COLOR", value_name = "WHEN", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        env = "QUIRE_COLOR",
+        value_name = "WHEN",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub color: Option<ColorWhen>,
     /// What is logged to standard error: error, warn, info, debug or trace [default: warn]
-    #[arg(long, env = "QUIRE_LOG", value_name = "LEVEL", global = true, help_heading = "Global options")]
+    #[arg(
+        long,
+        env = "QUIRE_LOG",
+        value_name = "LEVEL",
+        global = true,
+        help_heading = "Global options"
+    )]
     pub log: Option<String>,
 }
 

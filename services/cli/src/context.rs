@@ -24,7 +24,12 @@ impl Context {
         let home = Home::find(&mut settings, global)?;
         let output = Output::new(settings.color(global.color)?);
         let log = settings.or("log", global.log.clone(), "warn".to_owned())?;
-        Ok(Self { settings, home, output, log })
+        Ok(Self {
+            settings,
+            home,
+            output,
+            log,
+        })
     }
 
     /// The folder of the indexes.

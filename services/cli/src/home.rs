@@ -24,7 +24,9 @@ impl Home {
             Some(root) => root,
             None => default_root()?,
         };
-        let data = settings.path("data", global.data.clone())?.unwrap_or_else(|| root.join("data"));
+        let data = settings
+            .path("data", global.data.clone())?
+            .unwrap_or_else(|| root.join("data"));
         Ok(Self { root, data })
     }
 
@@ -48,9 +50,12 @@ impl Home {
 /// A binary built in a checkout uses the checkout's `.quire`; an installed one
 /// the user's data folder.
 fn default_root() -> Result<PathBuf> {
-    let checkout = env::current_exe()
-        .ok()
-        .and_then(|exe| exe.ancestors().skip(1).map(|dir| dir.join(".quire")).find(|d| d.is_dir()));
+    let checkout = env::current_exe().ok().and_then(|exe| {
+        exe.ancestors()
+            .skip(1)
+            .map(|dir| dir.join(".quire"))
+            .find(|d| d.is_dir())
+    });
     if let Some(checkout) = checkout {
         return Ok(checkout);
     }

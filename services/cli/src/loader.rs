@@ -9,21 +9,65 @@ use anyhow::Result;
 use quire_engine::{CutSettings, ModelSource, Models, recipe};
 use quire_hub::{HubConfig, find_cached};
 use quire_index::Recipe;
-use quire_model::{EmbedderInfo, ModelError, RerankMethod, Reranker};
+use quire_model::{EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo};
 use quire_onnx::{
     Catalogue, CrossEncoder, Device, DigestCache, FileSpec, LateInteraction, LoadError, ModelFiles,
     ModelSpec, OnnxEmbedder, OnnxModel, Precision, Runtime, SessionOptions, Source, built_file,
-    cpu_features, embedder_info,
+    cpu_features, embedder_info, reranker_info,
 };
 
 use crate::home::Home;
 use crate::settings::ModelSettings;
 
 /// One model of the profile.
+#[derive(Clone)]
 struct Chosen {
     spec: ModelSpec,
     precision: Precision,
     files: ModelFiles,
+    options: SessionOptions,
+    digests: DigestCache,
+}
+
+impl Chosen {
+    fn load(&self, runtime: &Runtime) -> Result<Arc<OnnxModel>, LoadError> {
+        let Self {
+            spec,
+            precision,
+            files,
+            options,
+            digests,
+        } = self;
+        OnnxModel::load(runtime, spec, *precision, files, digests, options)
+    }
+}
+
+/// A reranker of its own, loaded when it first scores: indexing needs none.
+struct LoadedWhenUsed {
+    info: RerankerInfo,
+    load: Box<dyn Fn() -> Result<Arc<dyn Reranker>, LoadError> + Send + Sync>,
+    loaded: Mutex<Option<Arc<dyn Reranker>>>,
+}
+
+impl Reranker for LoadedWhenUsed {
+    fn info(&self) -> &RerankerInfo {
+        &self.info
+    }
+
+    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError> {
+        let reranker = {
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*loaded {
+                Some(reranker) => Arc::clone(reranker),
+                None => {
+                    let reranker =
+                        (self.load)().map_err(|error| ModelError::new(&self.info.name, error))?;
+                    Arc::clone(loaded.insert(reranker))
+                }
+            }
+        };
+        reranker.rerank(question, passages)
+    }
 }
 
 /// The profile's models.
@@ -33,9 +77,7 @@ pub struct Loader {
     method: RerankMethod,
     info: EmbedderInfo,
     tokenizer: String,
-    digests: DigestCache,
     library: PathBuf,
-    options: SessionOptions,
     rerank_cache: usize,
     loaded: Mutex<Option<Models>>,
 }
@@ -45,18 +87,32 @@ impl Loader {
     pub fn new(home: &Home, settings: &ModelSettings) -> Result<Self> {
         let catalogue = catalogue(settings.catalogue.as_ref())?;
         let profile = catalogue.profile(&settings.profile)?;
-        let precision =
-            settings.precision.as_deref().map(Precision::from_str).transpose()?;
+        let precision = settings
+            .precision
+            .as_deref()
+            .map(Precision::from_str)
+            .transpose()?;
+        let digests = DigestCache::in_folder(home.root.join("cache").join("digests"));
+        let device: Device = settings.device.parse()?;
         let hub = HubConfig::from_env(|name| std::env::var(name).ok())?;
         let choose = |model: &str, default: Precision| -> Result<Chosen> {
             let spec = catalogue.model(model)?.clone();
             // The precision asked for is the embedder's; a reranker that does
             // not come in it keeps its own.
-            let precision = precision.filter(|p| spec.files.contains_key(p)).unwrap_or(default);
+            let precision = precision
+                .filter(|p| spec.files.contains_key(p))
+                .unwrap_or(default);
             let files = ModelFiles::locate(&spec, precision, &mut |source, file| {
                 locate(home, &hub, source, file)
             })?;
-            Ok(Chosen { spec, precision, files })
+            let options = session_options(device, settings.threads, &files);
+            Ok(Chosen {
+                spec,
+                precision,
+                files,
+                options,
+                digests: digests.clone(),
+            })
         };
         let embedder_spec = catalogue.model(&profile.embedder.model)?;
         if let Some(precision) = precision {
@@ -64,17 +120,15 @@ impl Loader {
         }
         let embedder = choose(&profile.embedder.model, profile.embedder.precision)?;
         let reranker = choose(&profile.reranker.model, profile.reranker.precision)?;
-        let digests = DigestCache::in_folder(home.root.join("cache").join("digests"));
-        let identity = embedder.files.identify(&embedder.spec, embedder.precision, &digests)?;
-        let device: Device = settings.device.parse()?;
+        let identity = embedder
+            .files
+            .identify(&embedder.spec, embedder.precision, &digests)?;
         Ok(Self {
             info: embedder_info(&embedder.spec, embedder.precision, &identity)?,
             tokenizer: identity.tokenizer,
             method: profile.reranker.method,
-            digests,
             library: home.runtime_library(),
             rerank_cache: settings.rerank_cache << 20,
-            options: session_options(device, settings.threads, &embedder.files),
             embedder,
             reranker,
             loaded: Mutex::new(None),
@@ -88,27 +142,11 @@ impl Loader {
 
     fn load(&self) -> Result<Models> {
         let runtime = Runtime::load(&self.library)?;
-        let load = |chosen: &Chosen| -> Result<Arc<OnnxModel>, LoadError> {
-            OnnxModel::load(
-                &runtime,
-                &chosen.spec,
-                chosen.precision,
-                &chosen.files,
-                &self.digests,
-                &self.options,
-            )
-        };
-        let embedding = load(&self.embedder)?;
-        let reranker: Arc<dyn Reranker> = match self.method {
-            RerankMethod::LateInteraction => {
-                let model = if self.same_model() {
-                    Arc::clone(&embedding)
-                } else {
-                    load(&self.reranker)?
-                };
-                Arc::new(LateInteraction::new(model)?.remembering(self.rerank_cache))
-            }
-            RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(load(&self.reranker)?)?),
+        let embedding = self.embedder.load(&runtime)?;
+        let reranker: Arc<dyn Reranker> = if self.same_model() {
+            Arc::new(self.late_interaction(Arc::clone(&embedding))?)
+        } else {
+            Arc::new(self.reranker_when_used(runtime)?)
         };
         let choice = embedding.device();
         tracing::info!(device = %choice.device, reason = choice.reason, "models loaded");
@@ -120,9 +158,41 @@ impl Loader {
         })
     }
 
+    /// Whether late interaction is to use the embedder that is loaded anyway.
     fn same_model(&self) -> bool {
-        self.embedder.spec.name == self.reranker.spec.name
+        self.method == RerankMethod::LateInteraction
+            && self.embedder.spec.name == self.reranker.spec.name
             && self.embedder.precision == self.reranker.precision
+    }
+
+    fn late_interaction(&self, model: Arc<OnnxModel>) -> Result<LateInteraction, LoadError> {
+        Ok(LateInteraction::new(model)?.remembering(self.rerank_cache))
+    }
+
+    fn reranker_when_used(&self, runtime: Runtime) -> Result<LoadedWhenUsed> {
+        let Chosen {
+            spec,
+            precision,
+            files,
+            digests,
+            ..
+        } = &self.reranker;
+        let identity = files.identify(spec, *precision, digests)?;
+        let (chosen, method, bytes) = (self.reranker.clone(), self.method, self.rerank_cache);
+        let load = move || -> Result<Arc<dyn Reranker>, LoadError> {
+            let model = chosen.load(&runtime)?;
+            Ok(match method {
+                RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(model)?),
+                RerankMethod::LateInteraction => {
+                    Arc::new(LateInteraction::new(model)?.remembering(bytes))
+                }
+            })
+        };
+        Ok(LoadedWhenUsed {
+            info: reranker_info(spec, *precision, &identity, self.method)?,
+            load: Box::new(load),
+            loaded: Mutex::new(None),
+        })
     }
 }
 
@@ -132,8 +202,9 @@ impl ModelSource for Loader {
         if let Some(models) = &*loaded {
             return Ok(models.clone());
         }
-        let models =
-            self.load().map_err(|error| ModelError::new(&self.embedder.spec.name, error))?;
+        let models = self
+            .load()
+            .map_err(|error| ModelError::new(&self.embedder.spec.name, error))?;
         Ok(loaded.insert(models).clone())
     }
 }
@@ -148,8 +219,15 @@ fn session_options(device: Device, threads: usize, files: &ModelFiles) -> Sessio
         .filter_map(|path| path.metadata().ok())
         .map(|metadata| metadata.len())
         .sum();
-    let one = SessionOptions { threads, ..SessionOptions::new(device) };
-    if bytes <= SMALL { one.one_thread_each() } else { one }
+    let one = SessionOptions {
+        threads,
+        ..SessionOptions::new(device)
+    };
+    if bytes <= SMALL {
+        one.one_thread_each()
+    } else {
+        one
+    }
 }
 
 /// The catalogue in use: the one named, or the built-in one.
@@ -161,16 +239,12 @@ pub fn catalogue(path: Option<&PathBuf>) -> Result<Catalogue> {
 }
 
 /// Where a source's file lies on this machine, if it does.
-pub fn locate(
-    home: &Home,
-    hub: &HubConfig,
-    source: &Source,
-    file: &FileSpec,
-) -> Option<PathBuf> {
+pub fn locate(home: &Home, hub: &HubConfig, source: &Source, file: &FileSpec) -> Option<PathBuf> {
     match source {
         Source::Built { .. } => built_file(&home.root, source, file),
-        Source::Hub { hub: repository, revision } => {
-            find_cached(hub, repository, revision, &file.path)
-        }
+        Source::Hub {
+            hub: repository,
+            revision,
+        } => find_cached(hub, repository, revision, &file.path),
     }
 }

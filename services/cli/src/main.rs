@@ -9,7 +9,7 @@ mod output;
 mod progress;
 mod settings;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -68,7 +68,11 @@ fn run(cli: Cli) -> Result<Ending> {
 fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
-        let said = cause.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = cause
+            .to_string()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         // Some errors already carry their cause's words.
         if !line.contains(&said) {
             if !line.is_empty() {
@@ -84,7 +88,12 @@ fn start_log(level: &str) -> Result<()> {
     let filter = EnvFilter::try_new(level).map_err(|_| {
         anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time().init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .without_time()
+        .init();
     Ok(())
 }
 

@@ -70,7 +70,13 @@ impl Output {
 /// Without control characters, which a book could use to rewrite the screen.
 fn printable(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }
 
@@ -143,19 +149,28 @@ mod tests {
     #[test]
     fn control_characters_of_a_book_do_not_reach_the_terminal() {
         let plain = Output { color: false };
-        assert_eq!(plain.paint(Style::Match, "a\x1b[2Jb\r"), "a\u{fffd}[2Jb\u{fffd}");
+        assert_eq!(
+            plain.paint(Style::Match, "a\x1b[2Jb\r"),
+            "a\u{fffd}[2Jb\u{fffd}"
+        );
         assert_eq!(plain.highlight("x\x07y", &[0..1]), "x\u{fffd}y");
     }
 
     #[test]
     fn matches_stand_out_where_they_are() {
         let coloured = Output { color: true };
-        assert_eq!(coloured.highlight("the bell rang", &[4..8]), "the \x1b[1;33mbell\x1b[0m rang");
+        assert_eq!(
+            coloured.highlight("the bell rang", &[4..8]),
+            "the \x1b[1;33mbell\x1b[0m rang"
+        );
     }
 
     #[test]
     fn numbers_are_grouped_by_three() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
     }
 
     #[test]

@@ -39,7 +39,11 @@ impl BookProgress {
                 bar.set_message(format!("{name}: reading"));
                 bar
             }),
-            pace: Mutex::new(Pace { started: now, resumed: 0, spoke: now }),
+            pace: Mutex::new(Pace {
+                started: now,
+                resumed: 0,
+                spoke: now,
+            }),
         }
     }
 
@@ -60,12 +64,22 @@ impl BookProgress {
 
 impl Progress for BookProgress {
     fn event(&self, event: BuildEvent) {
-        let Ok(mut pace) = self.pace.lock() else { return };
+        let Ok(mut pace) = self.pace.lock() else {
+            return;
+        };
         match event {
             BuildEvent::Waiting => self.say("another process is indexing it; waiting"),
-            BuildEvent::Cut { passages, tokens, resumed } => {
+            BuildEvent::Cut {
+                passages,
+                tokens,
+                resumed,
+            } => {
                 let now = Instant::now();
-                *pace = Pace { started: now, resumed, spoke: now };
+                *pace = Pace {
+                    started: now,
+                    resumed,
+                    spoke: now,
+                };
                 let resumed_share = if resumed > 0 {
                     format!(", {} of them embedded by an earlier run", grouped(resumed))
                 } else {

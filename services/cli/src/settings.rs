@@ -80,9 +80,15 @@ impl Settings {
     /// is one.
     pub fn read(global: &GlobalArgs) -> Result<Self> {
         let named = global.config.clone();
-        let path = named.clone().or_else(|| user_file().filter(|path| path.exists()));
+        let path = named
+            .clone()
+            .or_else(|| user_file().filter(|path| path.exists()));
         let Some(path) = path else {
-            return Ok(Self { file: None, table: toml::Table::new(), taken: Vec::new() });
+            return Ok(Self {
+                file: None,
+                table: toml::Table::new(),
+                taken: Vec::new(),
+            });
         };
         let text = fs::read_to_string(&path)
             .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
@@ -96,7 +102,11 @@ impl Settings {
                 KEYS.join(", ")
             );
         }
-        Ok(Self { file: Some(path), table, taken: Vec::new() })
+        Ok(Self {
+            file: Some(path),
+            table,
+            taken: Vec::new(),
+        })
     }
 
     /// The configuration file in use.
@@ -123,7 +133,11 @@ impl Settings {
             },
         };
         let shown = value.as_ref().map(ToString::to_string);
-        self.taken.push(Setting { name, value: shown, source });
+        self.taken.push(Setting {
+            name,
+            value: shown,
+            source,
+        });
         Ok(value)
     }
 
@@ -194,14 +208,19 @@ impl Settings {
             precision: self.optional("precision", args.precision.clone())?,
             device: self.or("device", args.device.clone(), "auto".to_owned())?,
             threads,
-            rerank_cache: self.or("rerank-cache", args.rerank_cache, 512)?.min(1 << 20),
+            rerank_cache: self
+                .or("rerank-cache", args.rerank_cache, 512)?
+                .min(1 << 20),
             catalogue: self.catalogue()?,
         })
     }
 
     /// A catalogue in place of the built-in one: QUIRE_CATALOGUE or the file.
     pub fn catalogue(&mut self) -> Result<Option<PathBuf>> {
-        self.path("catalogue", env::var_os("QUIRE_CATALOGUE").map(PathBuf::from))
+        self.path(
+            "catalogue",
+            env::var_os("QUIRE_CATALOGUE").map(PathBuf::from),
+        )
     }
 
     /// A path: one in the configuration file is relative to that file.
@@ -236,9 +255,14 @@ impl Display for ColorWhen {
 fn given_by(name: &str) -> Source {
     let flag = format!("--{name}");
     let on_command_line = env::args().any(|arg| {
-        arg.strip_prefix(&flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        arg.strip_prefix(&flag)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     });
-    if on_command_line { Source::Flag } else { Source::Environment }
+    if on_command_line {
+        Source::Flag
+    } else {
+        Source::Environment
+    }
 }
 
 fn user_file() -> Option<PathBuf> {

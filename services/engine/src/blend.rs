@@ -23,8 +23,16 @@ impl Blend {
     /// The blend each method is used with.
     pub fn of(method: RerankMethod) -> Self {
         match method {
-            RerankMethod::CrossEncoder => Self { rerank: 1.0, dense: 0.0, lexical: 0.0 },
-            RerankMethod::LateInteraction => Self { rerank: 1.0, dense: 1.0, lexical: 0.5 },
+            RerankMethod::CrossEncoder => Self {
+                rerank: 1.0,
+                dense: 0.0,
+                lexical: 0.0,
+            },
+            RerankMethod::LateInteraction => Self {
+                rerank: 1.0,
+                dense: 1.0,
+                lexical: 0.5,
+            },
         }
     }
 
@@ -56,7 +64,10 @@ pub struct Candidate {
 /// When a score is not finite or a candidate stands twice.
 pub fn blend(candidates: &[Candidate], weights: &Blend) -> Result<Ranking, RankingError> {
     let scores: Vec<f64> = if weights.is_pure() {
-        candidates.iter().map(|candidate| candidate.rerank).collect()
+        candidates
+            .iter()
+            .map(|candidate| candidate.rerank)
+            .collect()
     } else {
         let rerank = standardized(candidates, |candidate| candidate.rerank);
         let dense = standardized(candidates, |candidate| candidate.dense);
@@ -68,7 +79,13 @@ pub fn blend(candidates: &[Candidate], weights: &Blend) -> Result<Ranking, Ranki
             .collect()
     };
     let hits = candidates.iter().zip(scores);
-    Ranking::by_score(hits.map(|(candidate, score)| Hit { chunk: candidate.chunk, score }).collect())
+    Ranking::by_score(
+        hits.map(|(candidate, score)| Hit {
+            chunk: candidate.chunk,
+            score,
+        })
+        .collect(),
+    )
 }
 
 /// Each score less the mean, over the (population) standard deviation; 0
@@ -76,9 +93,16 @@ pub fn blend(candidates: &[Candidate], weights: &Blend) -> Result<Ranking, Ranki
 fn standardized(candidates: &[Candidate], score: impl Fn(&Candidate) -> f64) -> Vec<f64> {
     let count = candidates.len() as f64;
     let mean = candidates.iter().map(&score).sum::<f64>() / count;
-    let variance = candidates.iter().map(|c| (score(c) - mean).powi(2)).sum::<f64>() / count;
+    let variance = candidates
+        .iter()
+        .map(|c| (score(c) - mean).powi(2))
+        .sum::<f64>()
+        / count;
     let deviation = if variance > 0.0 { variance.sqrt() } else { 1.0 };
-    candidates.iter().map(|candidate| (score(candidate) - mean) / deviation).collect()
+    candidates
+        .iter()
+        .map(|candidate| (score(candidate) - mean) / deviation)
+        .collect()
 }
 
 #[cfg(test)]
@@ -104,8 +128,7 @@ mod tests {
     #[test]
     fn a_cross_encoder_decides_alone_and_keeps_its_scores() {
         let pure = Blend::of(RerankMethod::CrossEncoder);
-        let ranking =
-            blend(&candidates(&[(0.2, 0.9, 50.0), (0.7, 0.1, 0.0)]), &pure).unwrap();
+        let ranking = blend(&candidates(&[(0.2, 0.9, 50.0), (0.7, 0.1, 0.0)]), &pure).unwrap();
         assert_eq!(order(&ranking), [1, 0]);
         assert_eq!(ranking.hits()[0].score, 0.7);
     }
@@ -130,6 +153,12 @@ mod tests {
     #[test]
     fn a_score_that_is_no_number_fails_the_stage() {
         let blended = Blend::of(RerankMethod::LateInteraction);
-        assert!(blend(&candidates(&[(f64::NAN, 0.5, 0.0), (0.1, 0.2, 0.3)]), &blended).is_err());
+        assert!(
+            blend(
+                &candidates(&[(f64::NAN, 0.5, 0.0), (0.1, 0.2, 0.3)]),
+                &blended
+            )
+            .is_err()
+        );
     }
 }

@@ -52,11 +52,21 @@ impl Budgets {
             ("dense_ef", self.dense_ef, 1, Self::MOST),
             ("rerank", self.rerank, 0, Self::MOST),
             ("evidence_passages", self.evidence_passages, 1, Self::MOST),
-            ("evidence_tokens", self.evidence_tokens, 1, Self::MOST * 1000),
+            (
+                "evidence_tokens",
+                self.evidence_tokens,
+                1,
+                Self::MOST * 1000,
+            ),
         ];
         for (name, value, least, most) in counts {
             if value < least || value > most {
-                return Err(BudgetError { name, value, least, most });
+                return Err(BudgetError {
+                    name,
+                    value,
+                    least,
+                    most,
+                });
             }
         }
         Ok(())
@@ -80,11 +90,20 @@ mod tests {
     #[test]
     fn the_default_is_in_range_and_nothing_else_passes_unseen() {
         Budgets::default().check().unwrap();
-        let none = Budgets { dense: 0, ..Budgets::default() };
+        let none = Budgets {
+            dense: 0,
+            ..Budgets::default()
+        };
         assert!(none.check().unwrap_err().to_string().contains("dense is 0"));
-        let no_rerank = Budgets { rerank: 0, ..Budgets::default() };
+        let no_rerank = Budgets {
+            rerank: 0,
+            ..Budgets::default()
+        };
         no_rerank.check().unwrap();
-        let much = Budgets { lexical: 10_001, ..Budgets::default() };
+        let much = Budgets {
+            lexical: 10_001,
+            ..Budgets::default()
+        };
         assert!(much.check().is_err());
     }
 }

@@ -92,7 +92,9 @@ pub fn build(
     models: &dyn ModelSource,
     progress: &dyn Progress,
 ) -> Result<Built, EngineError> {
-    build_with(store, book, recipe, models, progress, |models| cut_book(book, recipe, models))
+    build_with(store, book, recipe, models, progress, |models| {
+        cut_book(book, recipe, models)
+    })
 }
 
 /// [`build`] from passages that are given instead of cut, such as the
@@ -125,11 +127,18 @@ fn build_with(
     let key = ArtifactKey::new(book.id, recipe.key());
     let staging = match store.begin_or_wait(key, || progress.event(BuildEvent::Waiting))? {
         Begin::Committed(artifact) => {
-            return Ok(Built { artifact: *artifact, how: How::Found });
+            return Ok(Built {
+                artifact: *artifact,
+                how: How::Found,
+            });
         }
         Begin::Staging(staging) => staging,
     };
-    let how = if staging.resumed() { How::Resumed } else { How::Fresh };
+    let how = if staging.resumed() {
+        How::Resumed
+    } else {
+        How::Fresh
+    };
     let models = models.models()?;
     let started = SystemTime::now();
     let mut clock = Clock::start();
@@ -142,19 +151,26 @@ fn build_with(
     let table = table_of(&passages, &book.text)
         .map_err(|error| EngineError::stage(StageName::Cut, error))?;
     table.write(&book.text, &staging)?;
-    let texts: Vec<&str> =
-        passages.chunks.iter().map(|chunk| &book.text[chunk.span.clone()]).collect();
+    let texts: Vec<&str> = passages
+        .chunks
+        .iter()
+        .map(|chunk| &book.text[chunk.span.clone()])
+        .collect();
 
     let (lexical, embedded) = thread::scope(|threads| {
         let lexical = threads.spawn(|| timed(|| build_lexical(&staging, &texts)));
         let embedded = timed(|| embed_passages(&staging, &table, &texts, &models, progress));
-        let lexical = lexical.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let lexical = lexical
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (lexical, embedded)
     });
     let terms = clock.add("lexical", lexical)?;
     let Embedded { mut log, tokens } = clock.add("embed", embedded)?;
     let folder = staging.dir().join(DENSE);
-    clock.time("dense", || dense::write_logged(&folder, recipe, texts.len(), &mut log))?;
+    clock.time("dense", || {
+        dense::write_logged(&folder, recipe, texts.len(), &mut log)
+    })?;
     drop(log);
 
     let seconds = clock.finish();
@@ -204,7 +220,10 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        Self { started: Instant::now(), seconds: BTreeMap::new() }
+        Self {
+            started: Instant::now(),
+            seconds: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn time<T>(&mut self, stage: &str, run: impl FnOnce() -> T) -> T {
@@ -221,7 +240,8 @@ impl Clock {
     /// The stages' seconds and those from the start, as `total`: stages run
     /// side by side, so they do not add up.
     pub(crate) fn finish(mut self) -> BTreeMap<String, f64> {
-        self.seconds.insert("total".to_owned(), self.started.elapsed().as_secs_f64());
+        self.seconds
+            .insert("total".to_owned(), self.started.elapsed().as_secs_f64());
         self.seconds
     }
 }
@@ -246,8 +266,12 @@ fn cut_book(book: &SourceBook, recipe: &Recipe, models: &Models) -> Result<Passa
         max_tokens: recipe.cut.max_tokens,
         keep_boilerplate: recipe.cut.keep_boilerplate,
     };
-    cut(&book.text, &policy, &Splitter(Arc::clone(&models.tokenizer)))
-        .map_err(|error| EngineError::stage(StageName::Cut, error))
+    cut(
+        &book.text,
+        &policy,
+        &Splitter(Arc::clone(&models.tokenizer)),
+    )
+    .map_err(|error| EngineError::stage(StageName::Cut, error))
 }
 
 /// Given passages with their tokens counted.
@@ -310,10 +334,15 @@ fn embed_passages(
     let of_passage = |ordinal: u32| u64::from(table.get(ordinal).map_or(0, |p| p.tokens));
     let total = table.tokens();
     let mut done: u64 = log.done().map(of_passage).sum();
-    progress.event(BuildEvent::Cut { passages: texts.len(), tokens: total, resumed: done });
+    progress.event(BuildEvent::Cut {
+        passages: texts.len(),
+        tokens: total,
+        resumed: done,
+    });
 
-    let missing: Vec<u32> =
-        (0..texts.len() as u32).filter(|ordinal| !log.is_done(*ordinal)).collect();
+    let missing: Vec<u32> = (0..texts.len() as u32)
+        .filter(|ordinal| !log.is_done(*ordinal))
+        .collect();
     let missing_texts: Vec<&str> = missing.iter().map(|&at| texts[at as usize]).collect();
     let mut tokens = 0;
     let mut outcome = Ok(());
@@ -333,7 +362,11 @@ fn embed_passages(
             done += batch.iter().map(|e| of_passage(e.ordinal)).sum::<u64>();
             outcome = log.append(&batch);
             progress.event(BuildEvent::Embedded { done, total });
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if outcome.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         })
         .map_err(failed)?;
     outcome.map_err(|error| EngineError::stage(StageName::EmbedPassages, error))?;
@@ -351,6 +384,10 @@ fn source_record(book: &SourceBook) -> SourceRecord {
         how: report.encoding.how.to_string(),
         confidence: f64::from(report.encoding.confidence),
         malformed: report.malformed.count,
-        problems: report.problems.iter().map(|p| format!("{}: {}", p.part, p.what)).collect(),
+        problems: report
+            .problems
+            .iter()
+            .map(|p| format!("{}: {}", p.part, p.what))
+            .collect(),
     }
 }

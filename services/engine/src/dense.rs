@@ -17,9 +17,8 @@ fn write(
     fill: impl FnOnce(&mut VectorWriter) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
     fs::create_dir_all(folder).map_err(IoError::of("create", folder))?;
-    let mut writer =
-        VectorWriter::create(&folder.join(VECTORS_FILE), recipe.embedder.dims, rows)
-            .map_err(failed)?;
+    let mut writer = VectorWriter::create(&folder.join(VECTORS_FILE), recipe.embedder.dims, rows)
+        .map_err(failed)?;
     fill(&mut writer)?;
     writer.finish().map_err(failed)?;
     write_graph(folder, &recipe.vectors.graph, |_| {}).map_err(failed)?;
@@ -35,7 +34,9 @@ pub(crate) fn write_logged(
 ) -> Result<(), EngineError> {
     write(folder, recipe, rows, |writer| {
         for row in 0..rows as u32 {
-            let logged = log.read(row).map_err(|error| EngineError::stage(StageName::BuildDense, error))?;
+            let logged = log
+                .read(row)
+                .map_err(|error| EngineError::stage(StageName::BuildDense, error))?;
             let Some(logged) = logged else {
                 let what = format!("the embedder gave no vector for passage {row}");
                 return Err(EngineError::stage(StageName::EmbedPassages, what));
@@ -55,7 +56,10 @@ pub(crate) fn write_joined(
 ) -> Result<(), EngineError> {
     let rows = books.iter().map(VectorFile::len).sum();
     write(folder, recipe, rows, |writer| {
-        books.iter().try_for_each(|book| writer.append(book)).map_err(failed)
+        books
+            .iter()
+            .try_for_each(|book| writer.append(book))
+            .map_err(failed)
     })
 }
 

@@ -103,10 +103,10 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    pub(crate) fn stage(
-        stage: StageName,
-        source: impl Into<Box<dyn Error + Send + Sync>>,
-    ) -> Self {
-        Self::Stage { stage, source: source.into() }
+    pub(crate) fn stage(stage: StageName, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Stage {
+            stage,
+            source: source.into(),
+        }
     }
 }

@@ -12,7 +12,11 @@ pub(crate) fn select(
     tokens_of: impl Fn(ChunkId) -> u32,
     budgets: &Budgets,
 ) -> EvidenceStage {
-    let mut stage = EvidenceStage { chunks: Vec::new(), tokens: 0, too_long: Vec::new() };
+    let mut stage = EvidenceStage {
+        chunks: Vec::new(),
+        tokens: 0,
+        too_long: Vec::new(),
+    };
     for chunk in best_first {
         if stage.chunks.len() == budgets.evidence_passages {
             break;
@@ -37,8 +41,11 @@ mod tests {
     fn passages_are_taken_while_both_budgets_last_and_the_rest_is_named() {
         let book = BookId::of_text("a book");
         let chunk = |ordinal| ChunkId { book, ordinal };
-        let budgets =
-            Budgets { evidence_passages: 3, evidence_tokens: 100, ..Budgets::default() };
+        let budgets = Budgets {
+            evidence_passages: 3,
+            evidence_tokens: 100,
+            ..Budgets::default()
+        };
         let tokens = |chunk: ChunkId| [60, 50, 30, 10, 5][chunk.ordinal as usize];
         let stage = select((0..5).map(chunk), tokens, &budgets);
         assert_eq!(stage.chunks, [chunk(0), chunk(2), chunk(3)]);

@@ -24,8 +24,6 @@ pub use error::{EngineError, StageName};
 pub use models::{ModelSource, Models};
 pub use recipe::{CutSettings, RecipeError, given_passages, recipe};
 pub use search::{Search, SearchHit, search};
-pub use trace::{
-    EvidenceStage, Fingerprint, Place, RerankStage, Scored, Stage, Timing, Trace,
-};
+pub use trace::{EvidenceStage, Fingerprint, Place, RerankStage, Scored, Stage, Timing, Trace};
 pub use verify::verify;
 pub use view::{View, title_of};

@@ -13,7 +13,11 @@ const SPECIAL_TOKENS: usize = 2;
 
 /// Above this many passages the exact scan gives way to a graph: see
 /// docs/notes-vectors.md.
-const GRAPH: GraphRecipe = GraphRecipe { above: 50_000, connections: 16, ef_construction: 200 };
+const GRAPH: GraphRecipe = GraphRecipe {
+    above: 50_000,
+    connections: 16,
+    ef_construction: 200,
+};
 
 /// How books are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +30,10 @@ pub struct CutSettings {
 
 impl Default for CutSettings {
     fn default() -> Self {
-        Self { max_tokens: 256, keep_boilerplate: false }
+        Self {
+            max_tokens: 256,
+            keep_boilerplate: false,
+        }
     }
 }
 
@@ -54,7 +61,9 @@ pub enum RecipeError {
 /// Tokens of a passage that fit the embedder beside its special tokens and a
 /// prefix of `prefix_tokens`.
 pub(crate) fn room_for_passage(embedder: &EmbedderInfo, prefix_tokens: usize) -> usize {
-    embedder.max_tokens.saturating_sub(SPECIAL_TOKENS + prefix_tokens)
+    embedder
+        .max_tokens
+        .saturating_sub(SPECIAL_TOKENS + prefix_tokens)
 }
 
 /// The recipe of an artifact made with these settings and this embedder, whose
@@ -103,11 +112,21 @@ pub fn recipe(
             max_tokens: embedder.max_tokens,
             dims: embedder.dims,
         },
-        vectors: VectorRecipe { encoding: "f32".to_owned(), graph: GRAPH },
+        vectors: VectorRecipe {
+            encoding: "f32".to_owned(),
+            graph: GRAPH,
+        },
     })
 }
 
 /// The recipe for passages that are given instead of cut: no cutting rules.
 pub fn given_passages(recipe: Recipe) -> Recipe {
-    Recipe { cut: CutRecipe { version: 0, max_tokens: 0, ..recipe.cut }, ..recipe }
+    Recipe {
+        cut: CutRecipe {
+            version: 0,
+            max_tokens: 0,
+            ..recipe.cut
+        },
+        ..recipe
+    }
 }

@@ -61,7 +61,9 @@ pub fn search(
     let (lexical, embedded) = thread::scope(|threads| {
         let lexical = threads.spawn(|| timed(|| view.lexical(question, budgets.lexical)));
         let embedded = timed(|| embed(models, question));
-        let lexical = lexical.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let lexical = lexical
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (lexical, embedded)
     });
     let (lexical, lexical_time) = stage(StageName::Lexical, lexical)?;
@@ -81,13 +83,20 @@ pub fn search(
         let outcome =
             timed(|| rerank(view, models, question, &question_vector.vector, &candidates));
         let ((stage, ranking), wall) = self::stage(StageName::Rerank, outcome)?;
-        Some((RerankStage { wall_ms: Timing::from(wall).wall_ms, ..stage }, ranking))
+        Some((
+            RerankStage {
+                wall_ms: Timing::from(wall).wall_ms,
+                ..stage
+            },
+            ranking,
+        ))
     };
 
     let best_first = match &reranked {
-        Some((_, ranking)) => {
-            ranking.chunks().chain(fused.chunks().skip(candidates.len())).collect()
-        }
+        Some((_, ranking)) => ranking
+            .chunks()
+            .chain(fused.chunks().skip(candidates.len()))
+            .collect(),
         None => fused.chunks().collect::<Vec<_>>(),
     };
     let evidence = evidence::select(best_first, |chunk| view.tokens(chunk), budgets);
@@ -116,7 +125,10 @@ pub fn search(
             .as_ref()
             .is_some_and(|stage| stage.truncated.contains(&chunk)),
     });
-    Ok(Search { hits: hits.collect(), trace })
+    Ok(Search {
+        hits: hits.collect(),
+        trace,
+    })
 }
 
 type StageError = Box<dyn Error + Send + Sync>;
@@ -133,7 +145,10 @@ fn stage<T>(
 ) -> Result<(T, Duration), EngineError> {
     match outcome {
         Ok(done) => Ok((done, wall)),
-        Err(source) => Err(EngineError::Stage { stage: name, source }),
+        Err(source) => Err(EngineError::Stage {
+            stage: name,
+            source,
+        }),
     }
 }
 

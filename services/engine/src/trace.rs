@@ -70,7 +70,9 @@ pub struct Timing {
 
 impl From<Duration> for Timing {
     fn from(wall: Duration) -> Self {
-        Self { wall_ms: wall.as_secs_f64() * 1e3 }
+        Self {
+            wall_ms: wall.as_secs_f64() * 1e3,
+        }
     }
 }
 
@@ -95,7 +97,10 @@ pub struct Stage {
 impl Stage {
     /// A ranking and what it took.
     pub fn new(ranking: &Ranking, wall: Duration) -> Self {
-        Self { wall_ms: Timing::from(wall).wall_ms, hits: scored(ranking) }
+        Self {
+            wall_ms: Timing::from(wall).wall_ms,
+            hits: scored(ranking),
+        }
     }
 
     /// Rank (from 1) and score of a passage in this stage.
@@ -150,10 +155,17 @@ pub struct EvidenceStage {
 
 pub(crate) fn scored(ranking: &Ranking) -> Vec<Scored> {
     let hits = ranking.hits().iter();
-    hits.map(|hit| Scored { chunk: hit.chunk, score: hit.score }).collect()
+    hits.map(|hit| Scored {
+        chunk: hit.chunk,
+        score: hit.score,
+    })
+    .collect()
 }
 
 fn place(hits: &[Scored], chunk: ChunkId) -> Option<Place> {
     let at = hits.iter().position(|hit| hit.chunk == chunk)?;
-    Some(Place { rank: at + 1, score: hits[at].score })
+    Some(Place {
+        rank: at + 1,
+        score: hits[at].score,
+    })
 }

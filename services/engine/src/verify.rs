@@ -15,10 +15,15 @@ use crate::build::{DENSE, LEXICAL};
 /// When a folder cannot be listed.
 pub fn verify(store: &Store, found: &Found) -> Result<Vec<Finding>, EngineError> {
     let mut findings = store.verify(found).map_err(quire_index::StoreError::from)?;
-    let Ok(artifact) = &found.artifact else { return Ok(findings) };
+    let Ok(artifact) = &found.artifact else {
+        return Ok(findings);
+    };
     // A damaged file is named already; what its view makes of it says nothing
     // more.
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+    if findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
         return Ok(findings);
     }
     let passages = artifact.manifest().counts.passages;

@@ -73,17 +73,29 @@ impl View {
             if dir.path() != searched.path() {
                 folders.push(dir.path().to_owned());
             }
-            open.insert(book, OpenBook { artifact, title: title_of(dir) });
+            open.insert(
+                book,
+                OpenBook {
+                    artifact,
+                    title: title_of(dir),
+                },
+            );
         }
-        let counts = open.iter().map(|(&book, open)| (book, open.artifact.table().len() as u32));
+        let counts = open
+            .iter()
+            .map(|(&book, open)| (book, open.artifact.table().len() as u32));
         let ids = Arc::new(PassageIds::of_books(counts));
         let recipe = &searched.manifest().recipe;
         let open_failed = |source: Failure| EngineError::Open {
             path: searched.path().to_owned(),
             source,
         };
-        let lexical = Bm25Index::open(&searched.path().join(LEXICAL), Arc::clone(&ids), &recipe.analyzer)
-            .map_err(|error| open_failed(error.into()))?;
+        let lexical = Bm25Index::open(
+            &searched.path().join(LEXICAL),
+            Arc::clone(&ids),
+            &recipe.analyzer,
+        )
+        .map_err(|error| open_failed(error.into()))?;
         let dense = DenseIndex::open(&searched.path().join(DENSE), ids, &recipe.vectors.graph)
             .map_err(|error| open_failed(error.into()))?;
         Ok(Self {
@@ -98,7 +110,9 @@ impl View {
 
     /// The books, ascending, with their titles.
     pub fn books(&self) -> impl Iterator<Item = (BookId, &str)> {
-        self.books.iter().map(|(&book, open)| (book, open.title.as_str()))
+        self.books
+            .iter()
+            .map(|(&book, open)| (book, open.title.as_str()))
     }
 
     /// The title of a book of the view.
@@ -111,7 +125,10 @@ impl View {
     /// # Errors
     /// When it is not in the view, or its file changed since it was opened.
     pub fn passage(&self, chunk: ChunkId) -> Result<Passage, EngineError> {
-        let open = self.books.get(&chunk.book).ok_or(EngineError::NoPassage(chunk))?;
+        let open = self
+            .books
+            .get(&chunk.book)
+            .ok_or(EngineError::NoPassage(chunk))?;
         Ok(open.artifact.passage(chunk.ordinal)?)
     }
 
@@ -122,14 +139,18 @@ impl View {
 
     pub(crate) fn tokens(&self, chunk: ChunkId) -> u32 {
         let open = self.books.get(&chunk.book);
-        open.and_then(|open| open.artifact.table().get(chunk.ordinal)).map_or(0, |p| p.tokens)
+        open.and_then(|open| open.artifact.table().get(chunk.ordinal))
+            .map_or(0, |p| p.tokens)
     }
 
     /// Whether the embedder read only the passage's beginning: its tokens did
     /// not fit beside prefix and special tokens.
     pub(crate) fn embedding_truncated(&self, models: &Models, chunk: ChunkId) -> bool {
         let info = models.embedder.info();
-        let prefix = models.tokenizer.token_ends(&info.passage_prefix).map_or(0, |ends| ends.len());
+        let prefix = models
+            .tokenizer
+            .token_ends(&info.passage_prefix)
+            .map_or(0, |ends| ends.len());
         self.tokens(chunk) as usize > room_for_passage(info, prefix)
     }
 
@@ -199,5 +220,7 @@ pub fn title_of(artifact: &ArtifactDir) -> String {
         let path = Path::new(source?.path.as_deref()?);
         Some(path.file_stem()?.to_string_lossy().into_owned())
     };
-    title.or_else(file).unwrap_or_else(|| artifact.key().subject.to_string())
+    title
+        .or_else(file)
+        .unwrap_or_else(|| artifact.key().subject.to_string())
 }

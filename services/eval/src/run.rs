@@ -77,7 +77,11 @@ impl<'a> Indexed<'a> {
         models: &dyn ModelSource,
         progress: &dyn Progress,
     ) -> Result<Self, EngineError> {
-        let mut indexed = Self { set, books: Vec::new(), first: HashMap::new() };
+        let mut indexed = Self {
+            set,
+            books: Vec::new(),
+            first: HashMap::new(),
+        };
         for group in &set.groups {
             let (book, passages) = as_book(&set.name, &set.passages[group.clone()]);
             build_given(store, &book, &passages, recipe, models, progress)?;
@@ -105,9 +109,9 @@ impl<'a> Indexed<'a> {
         let mut count = 0;
         let scopes: Vec<(Vec<BookId>, Option<usize>)> = match scope {
             Scope::All => vec![(self.books.clone(), None)],
-            Scope::Group => {
-                (0..self.books.len()).map(|group| (vec![self.books[group]], Some(group))).collect()
-            }
+            Scope::Group => (0..self.books.len())
+                .map(|group| (vec![self.books[group]], Some(group)))
+                .collect(),
         };
         for (books, group) in scopes {
             let questions: Vec<&Question> = self
@@ -146,12 +150,23 @@ impl<'a> Indexed<'a> {
     fn ranked(&self, found: &Search) -> [(&'static str, Vec<usize>); 4] {
         let trace = &found.trace;
         let numbers = |chunks: &mut dyn Iterator<Item = ChunkId>| -> Vec<usize> {
-            chunks.map(|chunk| self.first[&chunk.book] + chunk.ordinal as usize).collect()
+            chunks
+                .map(|chunk| self.first[&chunk.book] + chunk.ordinal as usize)
+                .collect()
         };
         let of = |hits: &[quire_engine::Scored]| numbers(&mut hits.iter().map(|hit| hit.chunk));
         let fused = of(&trace.fused.hits);
-        let mut reranked = trace.reranked.as_ref().map_or_else(Vec::new, |stage| of(&stage.hits));
-        reranked.extend(fused.iter().skip(reranked.len()).copied().collect::<Vec<_>>());
+        let mut reranked = trace
+            .reranked
+            .as_ref()
+            .map_or_else(Vec::new, |stage| of(&stage.hits));
+        reranked.extend(
+            fused
+                .iter()
+                .skip(reranked.len())
+                .copied()
+                .collect::<Vec<_>>(),
+        );
         [
             ("bm25", of(&trace.lexical.hits)),
             ("dense", of(&trace.dense.hits)),
@@ -171,9 +186,16 @@ fn as_book(name: &str, passages: &[String]) -> (SourceBook, Passages) {
         text.push('\n');
         spans.push(start..text.len());
     }
-    let chunks = spans.into_iter().map(|span| Chunk { span, chapter: None, tokens: 0 });
-    let passages =
-        Passages { body: 0..text.len(), chapters: Vec::new(), chunks: chunks.collect() };
+    let chunks = spans.into_iter().map(|span| Chunk {
+        span,
+        chapter: None,
+        tokens: 0,
+    });
+    let passages = Passages {
+        body: 0..text.len(),
+        chapters: Vec::new(),
+        chunks: chunks.collect(),
+    };
     let report = ReadReport {
         format: Format::Text,
         encoding: EncodingReport {

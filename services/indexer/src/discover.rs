@@ -71,8 +71,10 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovered, DiscoverError> {
             }
             continue;
         }
-        let metadata = fs::metadata(path)
-            .map_err(|source| DiscoverError::Read { path: path.clone(), source })?;
+        let metadata = fs::metadata(path).map_err(|source| DiscoverError::Read {
+            path: path.clone(),
+            source,
+        })?;
         if !metadata.is_dir() {
             if seen.insert(identity(path)) {
                 found.sources.push(Source::File(path.clone()));
@@ -103,19 +105,26 @@ fn walk(
     if depth > DEEPEST || !visited.insert(identity(folder)) {
         return Ok(());
     }
-    let failed = |source| DiscoverError::Read { path: folder.to_owned(), source };
+    let failed = |source| DiscoverError::Read {
+        path: folder.to_owned(),
+        source,
+    };
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         entries.push(entry.map_err(failed)?.path());
     }
     entries.sort();
     for path in entries {
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
         if hidden {
             continue;
         }
         // A dangling link is not a book.
-        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let Ok(metadata) = fs::metadata(&path) else {
+            continue;
+        };
         if metadata.is_dir() {
             walk(&path, depth + 1, visited, files)?;
         } else if metadata.is_file() {
@@ -184,7 +193,10 @@ mod tests {
                 Source::StandardInput => PathBuf::from("-"),
             })
             .collect();
-        assert_eq!(names, ["a.txt", "b/two.epub", "bench.jsonl", "c.MD"].map(PathBuf::from));
+        assert_eq!(
+            names,
+            ["a.txt", "b/two.epub", "bench.jsonl", "c.MD"].map(PathBuf::from)
+        );
         let others: Vec<_> = found.passed_over.iter().map(|path| below(path)).collect();
         assert_eq!(others, ["cover.png", "questions.jsonl"].map(PathBuf::from));
     }
@@ -202,7 +214,10 @@ mod tests {
     fn a_link_to_the_parent_folder_ends() {
         let folder = folder(&[("in/a.txt", "")]);
         std::os::unix::fs::symlink(folder.path(), folder.path().join("in/loop")).unwrap();
-        assert_eq!(discover(&[folder.path().to_owned()]).unwrap().sources.len(), 1);
+        assert_eq!(
+            discover(&[folder.path().to_owned()]).unwrap().sources.len(),
+            1
+        );
     }
 
     #[test]

@@ -4,5 +4,5 @@
 mod discover;
 mod run;
 
-pub use discover::{Discovered, DiscoverError, Source, discover};
+pub use discover::{DiscoverError, Discovered, Source, discover};
 pub use run::{BookReport, IndexError, Indexer, Outcome, Reporter, SourceReport};

@@ -100,7 +100,9 @@ impl Indexer<'_> {
         for source in sources {
             let books = match self.read(source) {
                 Ok(books) => {
-                    let built = books.iter().map(|book| self.build(book, &mut done, reporter));
+                    let built = books
+                        .iter()
+                        .map(|book| self.build(book, &mut done, reporter));
                     Ok(built.collect())
                 }
                 Err(error) => {
@@ -108,14 +110,20 @@ impl Indexer<'_> {
                     Err(error)
                 }
             };
-            reports.push(SourceReport { source: source.name(), books });
+            reports.push(SourceReport {
+                source: source.name(),
+                books,
+            });
         }
         reports
     }
 
     fn read(&self, source: &Source) -> Result<Vec<SourceBook>, IndexError> {
         let name = source.name();
-        let failed = |error| IndexError::Open { name: name.clone(), source: error };
+        let failed = |error| IndexError::Open {
+            name: name.clone(),
+            source: error,
+        };
         // One byte more than is allowed tells that there is too much.
         let most = self.read.limits.max_file_bytes + 1;
         let mut bytes = Vec::new();
@@ -138,7 +146,14 @@ impl Indexer<'_> {
     ) -> BookReport {
         let outcome = if done.insert(book.id) {
             let progress = reporter.begin(book);
-            build(self.store, book, self.recipe, self.models, progress.as_ref()).map(Outcome::Built)
+            build(
+                self.store,
+                book,
+                self.recipe,
+                self.models,
+                progress.as_ref(),
+            )
+            .map(Outcome::Built)
         } else {
             Ok(Outcome::SameText)
         };

@@ -1,8 +1,8 @@
 //! Words that hold sentences together and say little about a passage.
 //!
 //! The closed classes only: pronouns, articles, auxiliaries, conjunctions,
-//! prepositions of case, question words. `will` and `may` are left out:
-//! both are names as well.
+//! prepositions of case, question words, and what an apostrophe leaves of
+//! them. `will`, `may` and the `don` of `don't` are left out: they are names.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ const ENGLISH: &str = "
     and but if or because as until while than then
     of at by for with to from into onto upon in on there here
     who whom whose which what when where why how
-    s t d m ll re ve don";
+    s t d m ll re ve";
 
 const CHINESE: &str = "
     的 地 得 了 着 过 吗 呢 吧 啊 呀 之

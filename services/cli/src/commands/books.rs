@@ -37,9 +37,14 @@ struct Damaged {
 }
 
 pub fn run(context: &Context, args: BooksArgs) -> Result<Ending> {
-    let mut document = Document { books: Vec::new(), damaged: Vec::new() };
+    let mut document = Document {
+        books: Vec::new(),
+        damaged: Vec::new(),
+    };
     for found in context.store()?.artifacts()? {
-        let Subject::Book(book) = found.key.subject else { continue };
+        let Subject::Book(book) = found.key.subject else {
+            continue;
+        };
         match found.artifact {
             Ok(artifact) => {
                 let manifest = artifact.manifest();
@@ -61,7 +66,11 @@ pub fn run(context: &Context, args: BooksArgs) -> Result<Ending> {
             }),
         }
     }
-    let ending = if document.damaged.is_empty() { Ending::Done } else { Ending::Partly };
+    let ending = if document.damaged.is_empty() {
+        Ending::Done
+    } else {
+        Ending::Partly
+    };
     if args.json {
         print_json(&document)?;
         return Ok(ending);
@@ -70,7 +79,10 @@ pub fn run(context: &Context, args: BooksArgs) -> Result<Ending> {
         println!("no book is indexed in {}", context.data().display());
     } else {
         let rows: Vec<Vec<String>> = document.books.iter().map(row).collect();
-        print_table(&["book", "passages", "tokens", "models", "recipe", "title"], &rows)?;
+        print_table(
+            &["book", "passages", "tokens", "models", "recipe", "title"],
+            &rows,
+        )?;
     }
     for damaged in &document.damaged {
         eprintln!("{}: {}", damaged.path, damaged.error);

@@ -24,7 +24,10 @@ pub fn run(context: &mut Context, args: ConfigArgs) -> Result<Ending> {
     settings.optional("strict", None::<bool>)?;
     let file = settings.file().map(|path| path.display().to_string());
     if args.json {
-        print_json(&Document { file, settings: settings.taken() })?;
+        print_json(&Document {
+            file,
+            settings: settings.taken(),
+        })?;
         return Ok(Ending::Done);
     }
     println!("configuration file: {}", file.as_deref().unwrap_or("none"));

@@ -29,8 +29,14 @@ pub fn run(context: &mut Context, args: EvalArgs) -> Result<Ending> {
     progress.finish();
     let indexed = indexed?;
 
-    let scope = if args.within_group { Scope::Group } else { Scope::All };
-    let bar = io::stderr().is_terminal().then(|| ProgressBar::new(set.questions.len() as u64));
+    let scope = if args.within_group {
+        Scope::Group
+    } else {
+        Scope::All
+    };
+    let bar = io::stderr()
+        .is_terminal()
+        .then(|| ProgressBar::new(set.questions.len() as u64));
     let report = indexed.run(scope, &store, &recipe, &loader, &budgets, |asked| {
         if let Some(bar) = &bar {
             bar.set_position(asked as u64);
@@ -39,7 +45,11 @@ pub fn run(context: &mut Context, args: EvalArgs) -> Result<Ending> {
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    if args.json { print_json(&report)? } else { print(&report)? }
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&report)?
+    }
     Ok(Ending::Done)
 }
 

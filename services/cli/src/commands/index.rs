@@ -50,15 +50,25 @@ struct BookEntry {
 
 pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     let settings = &mut context.settings;
-    let format = args.format.as_deref().map(str::parse::<Format>).transpose()?;
+    let format = args
+        .format
+        .as_deref()
+        .map(str::parse::<Format>)
+        .transpose()?;
     let encoding = settings.optional("encoding", args.encoding)?;
-    let encoding = encoding.as_deref().map(str::parse::<Encoding>).transpose()?;
+    let encoding = encoding
+        .as_deref()
+        .map(str::parse::<Encoding>)
+        .transpose()?;
     let strict = settings.or("strict", args.strict, false)?;
     let cut = settings.cut(&args.cut)?;
     let models = settings.models(&args.models)?;
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
-    let Discovered { sources, passed_over } = discover(&args.paths)?;
+    let Discovered {
+        sources,
+        passed_over,
+    } = discover(&args.paths)?;
     let store = context.store()?;
 
     let indexer = Indexer {
@@ -67,7 +77,11 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
         read: ReadOptions {
             format,
             encoding,
-            strictness: if strict { Strictness::Strict } else { Strictness::Lenient },
+            strictness: if strict {
+                Strictness::Strict
+            } else {
+                Strictness::Lenient
+            },
             ..ReadOptions::default()
         },
         models: &loader,
@@ -76,13 +90,20 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     let reports = indexer.run(&sources, &mut reporter);
     let complete = reports.iter().all(SourceReport::is_complete);
     let any = reports.iter().any(|report| {
-        report.books.iter().flatten().any(|book| book.outcome.is_ok())
+        report
+            .books
+            .iter()
+            .flatten()
+            .any(|book| book.outcome.is_ok())
     });
     if args.json {
         print_json(&Document {
             recipe: recipe.key().to_string(),
             sources: reports.iter().map(source_entry).collect(),
-            passed_over: passed_over.iter().map(|path| path.display().to_string()).collect(),
+            passed_over: passed_over
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
         })?;
     } else {
         summarize(&reports, passed_over.len());
@@ -90,12 +111,17 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     match (complete, any) {
         (true, _) => Ok(Ending::Done),
         (false, true) => Ok(Ending::Partly),
-        (false, false) => Err(anyhow::anyhow!("nothing was indexed")).context(first_error(&reports)),
+        (false, false) => {
+            Err(anyhow::anyhow!("nothing was indexed")).context(first_error(&reports))
+        }
     }
 }
 
 fn first_error(reports: &[SourceReport]) -> String {
-    let failed = reports.iter().filter(|report| !report.is_complete()).count();
+    let failed = reports
+        .iter()
+        .filter(|report| !report.is_complete())
+        .count();
     format!("{failed} of {} inputs failed", reports.len())
 }
 
@@ -118,7 +144,11 @@ impl Reporter for TerminalReporter {
         }
         for line in said_of(report) {
             // What succeeded is the command's result; what failed is not.
-            if report.outcome.is_ok() { println!("{line}") } else { eprintln!("{line}") }
+            if report.outcome.is_ok() {
+                println!("{line}")
+            } else {
+                eprintln!("{line}")
+            }
         }
     }
 
@@ -154,7 +184,12 @@ fn said_of(report: &BookReport) -> Vec<String> {
         Ok(Outcome::Built(built)) => {
             let manifest = built.artifact.manifest();
             let counts = &manifest.counts;
-            let total = manifest.build.seconds.get("total").copied().unwrap_or_default();
+            let total = manifest
+                .build
+                .seconds
+                .get("total")
+                .copied()
+                .unwrap_or_default();
             match built.how {
                 How::Found => format!("{name}: already indexed, book {id}"),
                 How::Fresh | How::Resumed => format!(
@@ -169,11 +204,17 @@ fn said_of(report: &BookReport) -> Vec<String> {
                 ),
             }
         }
-        Err(error) => format!("quire: {name}: {}", one_line(&anyhow::Error::msg(chain(error)))),
+        Err(error) => format!(
+            "quire: {name}: {}",
+            one_line(&anyhow::Error::msg(chain(error)))
+        ),
     };
     let mut lines = vec![first];
     let encoding = &report.read.encoding;
-    let runner_up = encoding.runner_up.as_ref().map(|other| format!(", next best {other}"));
+    let runner_up = encoding
+        .runner_up
+        .as_ref()
+        .map(|other| format!(", next best {other}"));
     lines.push(format!(
         "  read as {}, {} ({}, confidence {:.2}{})",
         report.read.format,
@@ -183,7 +224,8 @@ fn said_of(report: &BookReport) -> Vec<String> {
         runner_up.unwrap_or_default()
     ));
     if encoding.confidence < 0.5 {
-        lines.push("  the encoding is a guess; if the text looks wrong, give --encoding".to_owned());
+        lines
+            .push("  the encoding is a guess; if the text looks wrong, give --encoding".to_owned());
     }
     let malformed = &report.read.malformed;
     if malformed.count > 0 {
@@ -199,7 +241,11 @@ fn said_of(report: &BookReport) -> Vec<String> {
             "  {} undecodable sequences became U+FFFD: {}{}",
             malformed.count,
             places.join(", "),
-            if malformed.count > places.len() as u64 { ", ..." } else { "" }
+            if malformed.count > places.len() as u64 {
+                ", ..."
+            } else {
+                ""
+            }
         ));
     }
     for problem in &report.read.problems {

@@ -53,13 +53,16 @@ struct PrecisionEntry {
 pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
     let catalogue = catalogue(context.settings.catalogue()?.as_ref())?;
     let hub = hub()?;
-    let profiles = catalogue.profiles.iter().map(|(name, profile)| ProfileEntry {
-        name: name.clone(),
-        summary: profile.summary.clone(),
-        embedder: profile.embedder.model.clone(),
-        reranker: profile.reranker.model.clone(),
-        method: profile.reranker.method,
-    });
+    let profiles = catalogue
+        .profiles
+        .iter()
+        .map(|(name, profile)| ProfileEntry {
+            name: name.clone(),
+            summary: profile.summary.clone(),
+            embedder: profile.embedder.model.clone(),
+            reranker: profile.reranker.model.clone(),
+            method: profile.reranker.method,
+        });
     let models = catalogue.models.values().map(|model| ModelEntry {
         name: model.name.clone(),
         summary: model.summary.clone(),
@@ -79,7 +82,10 @@ pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
             })
             .collect(),
     });
-    let document = ListDocument { profiles: profiles.collect(), models: models.collect() };
+    let document = ListDocument {
+        profiles: profiles.collect(),
+        models: models.collect(),
+    };
     if args.json {
         print_json(&document)?;
         return Ok(Ending::Done);
@@ -90,8 +96,15 @@ pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
     for model in &document.models {
         println!("\n{} ({}): {}", model.name, model.licence, model.summary);
         for precision in &model.precisions {
-            let state = if precision.present { "here" } else { "not here" };
-            println!("  {}: {state}; from {}", precision.precision, precision.from);
+            let state = if precision.present {
+                "here"
+            } else {
+                "not here"
+            };
+            println!(
+                "  {}: {state}; from {}",
+                precision.precision, precision.from
+            );
         }
     }
     Ok(Ending::Done)
@@ -126,9 +139,16 @@ pub fn pull(context: &mut Context, args: ModelsPullArgs) -> Result<Ending> {
     let hub = hub()?;
     let mut document = PullDocument { files: Vec::new() };
     for (model, set) in wanted(&catalogue, &args.profile, args.precision.as_deref())? {
-        let Source::Hub { hub: repository, revision } = &set.source else {
+        let Source::Hub {
+            hub: repository,
+            revision,
+        } = &set.source
+        else {
             if !args.json {
-                println!("{}: nothing to pull; scripts/setup.sh builds it", model.name);
+                println!(
+                    "{}: nothing to pull; scripts/setup.sh builds it",
+                    model.name
+                );
             }
             continue;
         };
@@ -148,7 +168,10 @@ pub fn pull(context: &mut Context, args: ModelsPullArgs) -> Result<Ending> {
             });
         }
         if !args.json {
-            println!("{}: complete, {repository} at commit {}", model.name, snapshot.commit);
+            println!(
+                "{}: complete, {repository} at commit {}",
+                model.name, snapshot.commit
+            );
         }
     }
     if args.json {
@@ -174,8 +197,14 @@ fn wanted<'a>(
     let precision: Option<Precision> = precision.map(str::parse).transpose()?;
     let mut models = match catalogue.profile(name) {
         Ok(profile) => vec![
-            (catalogue.model(&profile.embedder.model)?, profile.embedder.precision),
-            (catalogue.model(&profile.reranker.model)?, profile.reranker.precision),
+            (
+                catalogue.model(&profile.embedder.model)?,
+                profile.embedder.precision,
+            ),
+            (
+                catalogue.model(&profile.reranker.model)?,
+                profile.reranker.precision,
+            ),
         ],
         Err(no_profile) => {
             let model = catalogue.model(name).map_err(|_| no_profile)?;
@@ -187,7 +216,9 @@ fn wanted<'a>(
     models
         .into_iter()
         .map(|(model, default)| {
-            let precision = precision.filter(|p| model.files.contains_key(p)).unwrap_or(default);
+            let precision = precision
+                .filter(|p| model.files.contains_key(p))
+                .unwrap_or(default);
             Ok((model, model.files(precision)?))
         })
         .collect()
@@ -245,9 +276,14 @@ pub fn verify(context: &mut Context, args: ModelsVerifyArgs) -> Result<Ending> {
 /// Hashes a file in full and compares it with what is known of it.
 fn check(context: &Context, hub: &HubConfig, set: &FileSet, file: &FileSpec) -> Result<String> {
     match &set.source {
-        Source::Hub { hub: repository, revision } => {
+        Source::Hub {
+            hub: repository,
+            revision,
+        } => {
             let cached = verify_cached(hub, repository, revision, &wanted_file(file))?;
-            Ok(cached.sha256.unwrap_or_else(|| format!("{} bytes", cached.bytes)))
+            Ok(cached
+                .sha256
+                .unwrap_or_else(|| format!("{} bytes", cached.bytes)))
         }
         Source::Built { .. } => {
             let path = locate(&context.home, hub, &set.source, file)
@@ -287,7 +323,11 @@ impl Transfer {
             }
             bar
         });
-        Self { quiet, bar, spoke: Instant::now() }
+        Self {
+            quiet,
+            bar,
+            spoke: Instant::now(),
+        }
     }
 
     fn event(&mut self, event: Event<'_>) {
@@ -301,7 +341,10 @@ impl Transfer {
             Event::Progress { file, done, total } => self.progress(file, done, total),
             Event::Verifying { file } => self.say(&format!("{file}: verifying")),
             Event::Retrying { file, wait, reason } => {
-                self.say(&format!("{file}: {reason}; trying again in {} s", wait.as_secs()));
+                self.say(&format!(
+                    "{file}: {reason}; trying again in {} s",
+                    wait.as_secs()
+                ));
             }
             Event::Fetched { file, bytes } => {
                 self.say(&format!("{file}: fetched, {} bytes", grouped(bytes)));
@@ -317,7 +360,9 @@ impl Transfer {
             bar.set_position(done);
         } else if self.spoke.elapsed() >= Duration::from_secs(10) {
             self.spoke = Instant::now();
-            let of = total.map(|total| format!(" of {}", grouped(total))).unwrap_or_default();
+            let of = total
+                .map(|total| format!(" of {}", grouped(total)))
+                .unwrap_or_default();
             self.say(&format!("{file}: {}{of} bytes", grouped(done)));
         }
     }

@@ -18,7 +18,9 @@ pub fn run(context: &Context, args: RmArgs) -> Result<Ending> {
     let store = context.store()?;
     // Every id is resolved before anything is removed.
     let books = context.books(&store, &args.books)?;
-    let mut document = Document { removed: Vec::new() };
+    let mut document = Document {
+        removed: Vec::new(),
+    };
     for book in books {
         store.remove(book)?;
         if !args.json {

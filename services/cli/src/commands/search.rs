@@ -71,7 +71,11 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     // The model and the index are read from disk at the same time.
     let (models, view) = std::thread::scope(|threads| {
         let view = threads.spawn(|| View::open(&store, &books, &recipe));
-        (loader.models(), view.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (
+            loader.models(),
+            view.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        )
     });
     let (view, models) = (view?, models?);
     let found = search(&view, &models, &question, &budgets)?;
@@ -82,7 +86,12 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
 
     if args.json {
         let books = view.books().map(|(book, _)| book).collect();
-        print_json(&Document { question: &question, books, hits, trace: &found.trace })?;
+        print_json(&Document {
+            question: &question,
+            books,
+            hits,
+            trace: &found.trace,
+        })?;
     } else {
         print(context.output, &hits, &found, args.explain);
     }
@@ -94,7 +103,10 @@ fn question(given: &str) -> Result<String> {
         return Ok(given.to_owned());
     }
     let mut bytes = Vec::new();
-    io::stdin().take(LONGEST_QUESTION + 1).read_to_end(&mut bytes).context("cannot read the question")?;
+    io::stdin()
+        .take(LONGEST_QUESTION + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read the question")?;
     if bytes.len() as u64 > LONGEST_QUESTION {
         bail!("the question on standard input is longer than {LONGEST_QUESTION} bytes");
     }
@@ -108,7 +120,9 @@ fn all_books(store: &Store, recipe: &Recipe) -> Result<Vec<BookId>> {
     let mut books = Vec::new();
     let mut other = 0;
     for found in store.artifacts()? {
-        let quire_index::Subject::Book(book) = found.key.subject else { continue };
+        let quire_index::Subject::Book(book) = found.key.subject else {
+            continue;
+        };
         if found.key.recipe == key {
             books.push(book);
         } else {
@@ -140,7 +154,10 @@ fn describe(view: &View, question: &str, rank: usize, hit: &SearchHit) -> Result
             fused: hit.fused,
             reranked: hit.reranked,
         },
-        truncated: Truncated { embedding: hit.embedding_truncated, rerank: hit.rerank_truncated },
+        truncated: Truncated {
+            embedding: hit.embedding_truncated,
+            rerank: hit.rerank_truncated,
+        },
         highlights: view.highlight(question, &passage.text),
         text: passage.text,
     })
@@ -151,7 +168,10 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
         println!("nothing found");
     }
     if found.trace.question_truncated {
-        println!("{}", output.paint(Style::Bad, "the question was longer than the model reads"));
+        println!(
+            "{}",
+            output.paint(Style::Bad, "the question was longer than the model reads")
+        );
     }
     for hit in hits {
         let mut heading = format!("{}. {}", hit.rank, hit.title);
@@ -206,6 +226,9 @@ fn timings(trace: &Trace) -> String {
         });
     }
     stages.push(("total", trace.total.wall_ms));
-    let said: Vec<String> = stages.iter().map(|(name, ms)| format!("{name} {ms:.1} ms")).collect();
+    let said: Vec<String> = stages
+        .iter()
+        .map(|(name, ms)| format!("{name} {ms:.1} ms"))
+        .collect();
     format!("{} | on {}", said.join(" | "), trace.fingerprint.device)
 }

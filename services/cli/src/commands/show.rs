@@ -38,8 +38,9 @@ pub fn run(context: &Context, args: ShowArgs) -> Result<Ending> {
         .passage
         .rsplit_once(':')
         .with_context(|| format!("'{}' is no passage: write BOOK:NUMBER", args.passage))?;
-    let ordinal: u32 =
-        ordinal.parse().with_context(|| format!("'{ordinal}' is no passage number"))?;
+    let ordinal: u32 = ordinal
+        .parse()
+        .with_context(|| format!("'{ordinal}' is no passage number"))?;
     let book = store.resolve(prefix)?;
     let artifact = artifact(&store, book, args.recipe.as_deref())?;
     artifact.check()?;
@@ -47,7 +48,8 @@ pub fn run(context: &Context, args: ShowArgs) -> Result<Ending> {
     // Says how many passages there are when this one is not.
     opened.passage(ordinal)?;
     let last = opened.table().len() as u32 - 1;
-    let wanted = ordinal.saturating_sub(args.around)..=ordinal.saturating_add(args.around).min(last);
+    let wanted =
+        ordinal.saturating_sub(args.around)..=ordinal.saturating_add(args.around).min(last);
     let mut passages = Vec::new();
     for at in wanted {
         let passage = opened.passage(at)?;
@@ -91,7 +93,10 @@ fn artifact(store: &Store, book: BookId, recipe: Option<&str>) -> Result<Artifac
         );
     }
     let only = found.pop().with_context(|| {
-        format!("book {} is not indexed under such a recipe; `quire books` lists them", book.short())
+        format!(
+            "book {} is not indexed under such a recipe; `quire books` lists them",
+            book.short()
+        )
     })?;
     Ok(only.artifact?)
 }
@@ -102,7 +107,10 @@ fn print(output: Output, document: &Document) {
     for passage in &document.passages {
         if passage.chapter.is_some() && passage.chapter != chapter {
             chapter.clone_from(&passage.chapter);
-            println!("\n{}", output.paint(Style::Heading, chapter.as_deref().unwrap_or_default()));
+            println!(
+                "\n{}",
+                output.paint(Style::Heading, chapter.as_deref().unwrap_or_default())
+            );
         }
         let id = format!(
             "{}:{}  bytes {}..{}  {} tokens",

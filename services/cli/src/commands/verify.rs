@@ -36,7 +36,10 @@ struct Said {
 pub fn run(context: &Context, args: VerifyArgs) -> Result<Ending> {
     let store = context.store()?;
     let books = context.books(&store, &args.books)?;
-    let mut document = Document { artifacts: Vec::new(), others: Vec::new() };
+    let mut document = Document {
+        artifacts: Vec::new(),
+        others: Vec::new(),
+    };
     for found in store.artifacts()? {
         let named = match found.key.subject {
             Subject::Book(book) => books.is_empty() || books.contains(&book),
@@ -49,7 +52,9 @@ pub fn run(context: &Context, args: VerifyArgs) -> Result<Ending> {
         let artifact = Artifact {
             subject: found.key.subject.to_string(),
             recipe: found.key.recipe.to_string(),
-            sound: findings.iter().all(|finding| finding.severity < Severity::Error),
+            sound: findings
+                .iter()
+                .all(|finding| finding.severity < Severity::Error),
             findings: findings.iter().map(said).collect(),
         };
         if !args.json {
@@ -86,14 +91,25 @@ fn said(finding: &Finding) -> Said {
 }
 
 fn print(output: Output, artifact: &Artifact) {
-    let (verdict, style) =
-        if artifact.sound { ("sound", Style::Good) } else { ("damaged", Style::Bad) };
-    println!("{}, recipe {}: {}", artifact.subject, artifact.recipe, output.paint(style, verdict));
+    let (verdict, style) = if artifact.sound {
+        ("sound", Style::Good)
+    } else {
+        ("damaged", Style::Bad)
+    };
+    println!(
+        "{}, recipe {}: {}",
+        artifact.subject,
+        artifact.recipe,
+        output.paint(style, verdict)
+    );
     print_findings(&artifact.findings);
 }
 
 fn print_findings(findings: &[Said]) {
     for said in findings {
-        println!("  {}: {}: {}; {}", said.severity, said.path, said.what, said.remedy);
+        println!(
+            "  {}: {}: {}; {}",
+            said.severity, said.path, said.what, said.remedy
+        );
     }
 }
