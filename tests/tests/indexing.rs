@@ -1,5 +1,7 @@
 //! Indexing: determinism, resuming, races, keys, damage.
 
+#![allow(clippy::unwrap_used)] // A test may.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;

@@ -1,6 +1,8 @@
 //! Whatever a user can type or feed gets one clear line and the right exit
 //! code: no panic, no backtrace.
 
+#![allow(clippy::unwrap_used)] // A test may.
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,6 +1,8 @@
 //! Models from the hub: a local server speaks its protocol and serves a tiny
 //! model of BGE-M3's graph with random weights, which then indexes and answers.
 
+#![allow(clippy::unwrap_used)] // A test may.
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,7 @@
 //! The sample corpus itself, and whether quire finds its evidence.
 
+#![allow(clippy::unwrap_used)] // A test may.
+
 use std::collections::BTreeSet;
 use std::fs;
 

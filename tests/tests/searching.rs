@@ -1,5 +1,7 @@
 //! Searching: one book and several, explanations, budgets, repeatability.
 
+#![allow(clippy::unwrap_used)] // A test may.
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;

@@ -9,6 +9,7 @@ use tantivy::store::Compressor;
 use tantivy::{Index, IndexMeta, IndexSettings, SegmentMeta};
 
 use crate::Bm25Error;
+use crate::directory::MappedDirectory;
 
 /// tantivy names a segment at random; ours has this name in every artifact, so
 /// that equal texts give equal files.
@@ -107,7 +108,7 @@ pub(crate) fn open(dir: &Path) -> Result<(Index, IndexMeta), Bm25Error> {
         dir: dir.to_owned(),
         source: Box::new(source),
     };
-    let index = Index::open_in_dir(dir).map_err(failed)?;
+    let index = Index::open(MappedDirectory::new(dir)).map_err(failed)?;
     let found = index.load_metas().map_err(failed)?;
     let rows = found.segments.first().map_or(0, SegmentMeta::max_doc);
     let ours = meta(&index, rows);

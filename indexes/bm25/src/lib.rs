@@ -8,6 +8,7 @@
 //! weight a question gives it, is the business of [`analyzer`].
 
 pub mod analyzer;
+mod directory;
 mod error;
 mod files;
 mod guard;

@@ -30,7 +30,7 @@ impl IoError {
     }
 
     /// Whether the file or folder does not exist.
-    pub(crate) fn is_not_found(&self) -> bool {
+    pub fn is_not_found(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound
     }
 }

@@ -134,7 +134,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -153,14 +153,17 @@ mod tests {
             plain.paint(Style::Match, "a\x1b[2Jb\r"),
             "a\u{fffd}[2Jb\u{fffd}"
         );
-        assert_eq!(plain.highlight("x\x07y", &[0..1]), "x\u{fffd}y");
+        assert_eq!(
+            plain.highlight("x\x07y", std::slice::from_ref(&(0..1))),
+            "x\u{fffd}y"
+        );
     }
 
     #[test]
     fn matches_stand_out_where_they_are() {
         let coloured = Output { color: true };
         assert_eq!(
-            coloured.highlight("the bell rang", &[4..8]),
+            coloured.highlight("the bell rang", std::slice::from_ref(&(4..8))),
             "the \x1b[1;33mbell\x1b[0m rang"
         );
     }

@@ -128,7 +128,7 @@ impl Settings {
         let (value, source) = match given {
             Some(value) => (Some(value), given_by(name)),
             None => match self.table.get(name) {
-                Some(value) => (Some(self.from_file(name, value)?), Source::File),
+                Some(value) => (Some(self.parse(name, value)?), Source::File),
                 None => (None, Source::Default),
             },
         };
@@ -155,7 +155,7 @@ impl Settings {
         Ok(value)
     }
 
-    fn from_file<T: DeserializeOwned>(&self, name: &str, value: &toml::Value) -> Result<T> {
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &toml::Value) -> Result<T> {
         let file = self.file.as_deref().unwrap_or(Path::new("")).display();
         value
             .clone()

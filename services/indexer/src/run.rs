@@ -70,7 +70,7 @@ pub struct BookReport {
 #[derive(Debug)]
 pub enum Outcome {
     /// It was built, or was there already.
-    Built(Built),
+    Built(Box<Built>),
     /// An earlier source of this run has the same text.
     SameText,
 }
@@ -153,7 +153,7 @@ impl Indexer<'_> {
                 self.models,
                 progress.as_ref(),
             )
-            .map(Outcome::Built)
+            .map(|built| Outcome::Built(Box::new(built)))
         } else {
             Ok(Outcome::SameText)
         };

@@ -11,7 +11,7 @@
 //!
 //! No term is dropped, so no name, number or quoted phrase is lost. What a
 //! question would repeat or does not mean is weighed down instead: see
-//! [`question_terms`]. `docs/notes-analyzer.md` beside this crate has the
+//! [`question_terms`]. `docs/notes-analyzer.md` has the
 //! measurements behind each choice.
 
 mod fold;

@@ -59,7 +59,7 @@ pub fn cranfield(folder: &Path) -> Result<Collection, DatasetError> {
         });
     Ok(Collection {
         name: "cranfield".to_owned(),
-        groups: vec![0..passages.len()],
+        groups: std::iter::once(0..passages.len()).collect(),
         questions: questions.collect(),
         passages,
     })

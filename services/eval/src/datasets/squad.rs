@@ -53,7 +53,7 @@ pub fn squad(name: &str, path: &Path) -> Result<Collection, DatasetError> {
     Ok(Collection {
         name: name.to_owned(),
         passages,
-        groups: vec![everything],
+        groups: std::iter::once(everything).collect(),
         questions,
     })
 }
