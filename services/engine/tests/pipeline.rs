@@ -1,0 +1,401 @@
+//! The engine with models made of arithmetic: no ONNX Runtime, and every
+//! failure at will.
+
+#![allow(clippy::unwrap_used)] // A test may.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use quire_corpus::{ReadOptions, SourceBook, read_books};
+use quire_engine::{
+    Budgets, CutSettings, EngineError, How, Models, Silent, View, build, recipe, search, verify,
+};
+use quire_index::{Recipe, Store, StoreError};
+use quire_model::{
+    Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod, RerankScore, Reranker,
+    RerankerInfo, Role, Tokenizer,
+};
+use tempfile::TempDir;
+
+const DIMS: usize = 64;
+
+/// A text's vector counts its words, hashed into [`DIMS`] places.
+struct WordCounts {
+    info: EmbedderInfo,
+    /// Texts embedded so far.
+    embedded: AtomicUsize,
+    /// Fails when so many are.
+    most: usize,
+}
+
+impl WordCounts {
+    fn failing_after(most: usize) -> Self {
+        let info = EmbedderInfo {
+            name: "word-counts".to_owned(),
+            revision: "1".to_owned(),
+            digest: "0".repeat(64),
+            precision: "fp32".to_owned(),
+            pooling: Pooling::Mean,
+            question_prefix: String::new(),
+            passage_prefix: String::new(),
+            dims: DIMS,
+            max_tokens: 64,
+        };
+        Self {
+            info,
+            embedded: AtomicUsize::new(0),
+            most,
+        }
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|w| !w.is_empty())
+        .map(str::to_lowercase)
+}
+
+impl Embedder for WordCounts {
+    fn info(&self) -> &EmbedderInfo {
+        &self.info
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Embedding>, ModelError> {
+        let mut embeddings = Vec::new();
+        for text in texts {
+            if self.embedded.fetch_add(1, Ordering::SeqCst) >= self.most {
+                return Err(ModelError::new("word-counts", "it was told to fail"));
+            }
+            let mut vector = vec![0.01f32; DIMS];
+            for word in words(text) {
+                let hash = word
+                    .bytes()
+                    .fold(7usize, |h, b| h.wrapping_mul(31) + usize::from(b));
+                vector[hash % DIMS] += 1.0;
+            }
+            let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+            vector.iter_mut().for_each(|v| *v /= length);
+            embeddings.push(Embedding {
+                vector,
+                tokens: 3,
+                truncated: false,
+            });
+        }
+        Ok(embeddings)
+    }
+
+    /// Four texts at a time, so that a failure comes between batches.
+    fn embed_each(
+        &self,
+        texts: &[&str],
+        role: Role,
+        done: &mut dyn FnMut(Vec<(usize, Embedding)>) -> ControlFlow<()>,
+    ) -> Result<(), ModelError> {
+        for (batch, texts) in texts.chunks(4).enumerate() {
+            let embeddings = self.embed(texts, role)?;
+            if done((batch * 4..).zip(embeddings).collect()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One token a word.
+struct Words;
+
+impl Tokenizer for Words {
+    fn token_ends(&self, text: &str) -> Result<Vec<usize>, ModelError> {
+        let start = text.as_ptr() as usize;
+        Ok(text
+            .split_whitespace()
+            .map(|w| w.as_ptr() as usize - start + w.len())
+            .collect())
+    }
+}
+
+/// What a reranker does instead of scoring.
+#[derive(Clone, Copy)]
+enum Fault {
+    None,
+    Error,
+    NotANumber,
+    OneTooFew,
+}
+
+/// The share of the question's words that a passage holds.
+struct SharedWords {
+    info: RerankerInfo,
+    fault: Fault,
+}
+
+impl Reranker for SharedWords {
+    fn info(&self) -> &RerankerInfo {
+        &self.info
+    }
+
+    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError> {
+        let asked: Vec<String> = words(question).collect();
+        let mut scores: Vec<RerankScore> = passages
+            .iter()
+            .map(|passage| {
+                let held: Vec<String> = words(passage).collect();
+                let shared = asked.iter().filter(|word| held.contains(word)).count();
+                RerankScore {
+                    score: shared as f32 / asked.len() as f32,
+                    tokens: 5,
+                    truncated: passage.contains("endless"),
+                }
+            })
+            .collect();
+        match self.fault {
+            Fault::None => {}
+            Fault::Error => return Err(ModelError::new("shared-words", "it was told to fail")),
+            Fault::NotANumber => scores[0].score = f32::NAN,
+            Fault::OneTooFew => drop(scores.pop()),
+        }
+        Ok(scores)
+    }
+}
+
+fn models(fault: Fault, most: usize) -> Models {
+    let info = RerankerInfo {
+        name: "shared-words".to_owned(),
+        revision: "1".to_owned(),
+        digest: "1".repeat(64),
+        precision: "fp32".to_owned(),
+        method: RerankMethod::CrossEncoder,
+        max_tokens: 64,
+    };
+    Models {
+        embedder: Arc::new(WordCounts::failing_after(most)),
+        tokenizer: Arc::new(Words),
+        reranker: Arc::new(SharedWords { info, fault }),
+        device: "none".to_owned(),
+    }
+}
+
+fn good() -> Models {
+    models(Fault::None, usize::MAX)
+}
+
+fn a_recipe() -> Recipe {
+    let cut = CutSettings {
+        max_tokens: 16,
+        keep_boilerplate: false,
+    };
+    recipe(&cut, good().embedder.info(), "tokenizer").unwrap()
+}
+
+fn book(name: &str, text: &str) -> SourceBook {
+    read_books(name, text.as_bytes(), &ReadOptions::default())
+        .unwrap()
+        .remove(0)
+}
+
+/// Sentences of nine words, each about another room.
+fn rooms(colour: &str, count: usize) -> String {
+    (0..count)
+        .map(|room| format!("In room{room} of the house stood a {colour} lamp. "))
+        .collect()
+}
+
+struct Fixture {
+    _folder: TempDir,
+    store: Store,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        Self {
+            _folder: folder,
+            store,
+        }
+    }
+
+    fn build(&self, book: &SourceBook, models: &Models) -> Result<How, EngineError> {
+        Ok(build(&self.store, book, &a_recipe(), models, &Silent)?.how)
+    }
+}
+
+fn files_of(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_of(&path));
+        } else if path.file_name() != Some("manifest.json".as_ref()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            files.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn every_stage_of_a_search_is_in_its_trace() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 40));
+    assert_eq!(fixture.build(&book, &good()).unwrap(), How::Fresh);
+    assert_eq!(
+        fixture.build(&book, &models(Fault::None, 0)).unwrap(),
+        How::Found
+    );
+
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    let budgets = Budgets {
+        lexical: 9,
+        dense: 8,
+        rerank: 4,
+        evidence_passages: 6,
+        ..Budgets::default()
+    };
+    let found = search(&view, &good(), "which lamp stood in room17", &budgets).unwrap();
+    let first = view.passage(found.hits[0].chunk).unwrap();
+    assert!(first.text.contains("room17"), "{}", first.text);
+    assert_eq!(first.text, book.text[first.span]);
+
+    let trace = &found.trace;
+    let reranked = trace.reranked.as_ref().unwrap();
+    assert_eq!(trace.lexical.hits.len(), 9);
+    assert_eq!(trace.dense.hits.len(), 8);
+    assert_eq!(
+        (reranked.hits.len(), reranked.scores.len(), reranked.tokens),
+        (4, 4, 20)
+    );
+    assert_eq!(found.hits.len(), 6);
+    for (rank, hit) in (1..).zip(&found.hits[..4]) {
+        assert_eq!(hit.reranked.unwrap().rank, rank);
+        // A cross-encoder decides alone, on its own scale.
+        assert_eq!(hit.reranked.unwrap().score, reranked.scores[rank - 1]);
+    }
+    assert!(found.hits[4].reranked.is_none() && found.hits[4].fused.is_some());
+    assert_eq!(trace.fingerprint.budgets, budgets);
+    assert!(
+        verify(&fixture.store, &fixture.store.artifacts().unwrap()[0])
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_stage_that_fails_fails_the_query_by_name() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 12));
+    fixture.build(&book, &good()).unwrap();
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    let said = |models: &Models| {
+        search(&view, models, "which lamp", &Budgets::default())
+            .unwrap_err()
+            .to_string()
+    };
+    for fault in [Fault::Error, Fault::NotANumber, Fault::OneTooFew] {
+        assert_eq!(said(&models(fault, usize::MAX)), "the rerank stage failed");
+    }
+    assert_eq!(said(&models(Fault::None, 0)), "the embed stage failed");
+    let empty = search(&view, &good(), " \n", &Budgets::default()).unwrap_err();
+    assert!(matches!(empty, EngineError::EmptyQuestion));
+}
+
+#[test]
+fn an_interrupted_build_embeds_only_what_is_missing() {
+    let [broken, whole] = [Fixture::new(), Fixture::new()];
+    let book = book("green.txt", &rooms("green", 40));
+    let error = broken.build(&book, &models(Fault::None, 18)).unwrap_err();
+    assert_eq!(error.to_string(), "the passage embedding stage failed");
+    assert!(broken.store.artifacts().unwrap().is_empty());
+
+    // Four batches of four were finished: 24 of 40 passages are left.
+    let enough = models(Fault::None, 24);
+    assert_eq!(broken.build(&book, &enough).unwrap(), How::Resumed);
+    whole.build(&book, &good()).unwrap();
+    let artifact = |fixture: &Fixture| {
+        fixture
+            .store
+            .find(book.id, a_recipe().key())
+            .unwrap()
+            .unwrap()
+    };
+    assert_eq!(
+        files_of(artifact(&broken).path()),
+        files_of(artifact(&whole).path())
+    );
+}
+
+#[test]
+fn a_library_is_the_same_in_any_order_and_says_which_book_a_hit_is_from() {
+    let [forth, back] = [Fixture::new(), Fixture::new()];
+    let books = [
+        book("green.txt", &rooms("green", 30)),
+        book("red.txt", &rooms("red", 20)),
+        book("blue.txt", &rooms("blue", 25)),
+    ];
+    let ids: Vec<_> = books.iter().map(|book| book.id).collect();
+    let reversed: Vec<_> = ids.iter().rev().copied().collect();
+    for book in &books {
+        forth.build(book, &good()).unwrap();
+    }
+    for book in books.iter().rev() {
+        back.build(book, &good()).unwrap();
+    }
+    let view = View::open(&forth.store, &ids, &a_recipe()).unwrap();
+    View::open(&back.store, &reversed, &a_recipe()).unwrap();
+    let libraries = |fixture: &Fixture| files_of(&fixture.store.root().join("libraries"));
+    assert!(!libraries(&forth).is_empty());
+    assert_eq!(libraries(&forth), libraries(&back));
+
+    let found = search(&view, &good(), "the red lamp in room7", &Budgets::default()).unwrap();
+    assert_eq!(found.hits[0].chunk.book, ids[1]);
+    assert_eq!(view.title(ids[1]), Some("red"));
+
+    // A removed book takes the libraries that hold it along.
+    forth.store.remove(ids[0]).unwrap();
+    assert!(libraries(&forth).is_empty());
+    assert!(matches!(
+        View::open(&forth.store, &ids, &a_recipe()),
+        Err(EngineError::NotIndexed { .. })
+    ));
+}
+
+#[test]
+fn passages_too_long_for_the_embedder_are_refused_before_anything_is_built() {
+    let cut = CutSettings {
+        max_tokens: 63,
+        keep_boilerplate: false,
+    };
+    let error = recipe(&cut, good().embedder.info(), "tokenizer").unwrap_err();
+    assert!(error.to_string().contains("ask for 62"), "{error}");
+}
+
+#[test]
+fn an_artifact_that_changes_under_a_view_fails_the_query() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 40));
+    fixture.build(&book, &good()).unwrap();
+    let artifact = fixture
+        .store
+        .find(book.id, a_recipe().key())
+        .unwrap()
+        .unwrap();
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    let vectors = artifact.path().join("dense/vectors.bin");
+    fs::OpenOptions::new()
+        .write(true)
+        .open(vectors)
+        .unwrap()
+        .set_len(100)
+        .unwrap();
+    let error = search(&view, &good(), "which lamp", &Budgets::default()).unwrap_err();
+    assert!(matches!(error, EngineError::Stage { .. }), "{error}");
+    let reopened = View::open(&fixture.store, &[book.id], &a_recipe());
+    assert!(matches!(
+        reopened,
+        Err(EngineError::Artifact(_) | EngineError::Store(StoreError::Artifact(_)))
+    ));
+}
