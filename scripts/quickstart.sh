@@ -18,10 +18,16 @@ else
 fi
 quire="${CARGO_TARGET_DIR:-target}/${quire#target/}"
 
+# Shows a command as one would type it, and runs it.
 run() {
-    printf '\n$ %s' "$quire"
-    printf ' %q' "$@" | sed "s/\\\\ / /g"
-    printf '\n'
+    local shown="$quire" argument
+    for argument in "$@"; do
+        case $argument in
+        *[![:alnum:]./-]*) shown+=" \"$argument\"" ;;
+        *) shown+=" $argument" ;;
+        esac
+    done
+    printf '\n$ %s\n' "$shown"
     "$quire" "$@"
 }
 
@@ -34,9 +40,9 @@ cat <<TXT
 
 What to try next:
   $quire search "your own question"
-  $quire index PATH/TO/BOOKS             .txt .md .html .epub or InfiniteBench .jsonl
-  $quire books                           what is indexed
-  $quire search --json "..."             everything, for programs
-  $quire --help                          all commands; every command has its own --help
-  scripts/test.sh                        every test
+  $quire index PATH/TO/BOOKS     .txt .md .html .epub or InfiniteBench .jsonl
+  $quire books                   what is indexed
+  $quire search --json "..."     everything, for programs
+  $quire --help                  all commands; every command has its own --help
+  scripts/test.sh                every test
 TXT

@@ -21,7 +21,8 @@ Examples:
 
 Settings are taken from flags, then QUIRE_* environment variables, then the
 configuration file, then the defaults; `quire config` shows each and where it
-is from.
+is from. QUIRE_CATALOGUE names a model catalogue in place of the built-in one,
+ORT_DYLIB_PATH another ONNX Runtime library.
 
 Exit codes:
   0  done
