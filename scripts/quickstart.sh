@@ -2,21 +2,19 @@
 # From a fresh checkout to ranked evidence: sets up, builds, indexes the sample
 # corpus and asks it a few questions. A second run reuses everything.
 #
-# QUIRE_BUILD=dev builds the debug binary; QUIRE_DATA says where the index goes.
+# QUIRE_BIN names a binary to use instead of building one; QUIRE_DATA says where
+# the index goes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
 
-if [ "${QUIRE_BUILD:-release}" = dev ]; then
-    cargo build --quiet --locked -p quire
-    quire=target/debug/quire
-else
-    echo "building the release binary (the first time takes some minutes)"
-    cargo build --release --locked -p quire
-    quire=target/release/quire
+quire=${QUIRE_BIN:-}
+if [ -z "$quire" ]; then
+    quire="${CARGO_TARGET_DIR:-target}/release/quire"
+    [ -x "$quire" ] || echo "building the release binary (the first time takes some minutes)"
+    cargo build --quiet --release --locked -p quire
 fi
-quire="${CARGO_TARGET_DIR:-target}/${quire#target/}"
 
 # Shows a command as one would type it, and runs it.
 run() {

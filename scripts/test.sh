@@ -31,7 +31,8 @@ say "docs"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 say "build"
-cargo build --workspace --locked
+# With the tests, so that dependencies are built once, with the same features.
+cargo build --workspace --lib --bins --tests --locked
 
 say "tests"
 status=0
@@ -39,7 +40,8 @@ cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log_dir/tests" || st
 
 say "quickstart"
 if [ "$status" = 0 ]; then
-    QUIRE_BUILD=dev QUIRE_DATA="$log_dir/quickstart data" scripts/quickstart.sh || status=$?
+    QUIRE_BIN="${CARGO_TARGET_DIR:-target}/debug/quire" QUIRE_DATA="$log_dir/quickstart data" \
+        scripts/quickstart.sh || status=$?
 fi
 
 sum() { awk -v what="$1" '/^test result:/ { for (i = 1; i < NF; i++) if ($(i + 1) ~ "^" what) total += $i } END { print total + 0 }' "$log_dir/tests"; }
