@@ -187,6 +187,8 @@ fn damage_to_any_file_is_found_named_and_never_searched() {
             assert_eq!(searched.code, 1, "{said}");
             assert!(!searched.stderr.contains("panicked"), "{said}");
             assert_eq!(searched.stderr.lines().count(), 1, "{said}");
+            let again = quire.run(["index", book.to_str().unwrap()]);
+            assert_eq!(again.code, 1, "{} {again:?}", name.display());
             let verified = quire.run(["verify"]);
             assert_eq!(verified.code, 3, "{} {}", name.display(), verified.stdout);
             assert!(verified.stdout.contains("damaged"), "{}", verified.stdout);

@@ -134,6 +134,25 @@ fn bad_books_are_refused_by_name_and_the_good_ones_indexed() {
 }
 
 #[test]
+fn one_path_that_is_not_there_does_not_keep_the_others_from_being_indexed() {
+    let quire = Quire::new();
+    let book = quire.data().join("a\u{1b}[31m.txt");
+    fs::write(&book, "The lamp was green.").unwrap();
+    let ran = quire.run(["index", "/nowhere/book.txt", book.to_str().unwrap()]);
+    fails(&ran, 3, &["/nowhere/book.txt"]);
+    assert!(ran.stdout.contains("1 indexed, 1 failed"), "{}", ran.stdout);
+    // The control character of the file's name does not reach the terminal.
+    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+}
+
+#[test]
+fn more_sessions_than_the_machine_can_hold_are_refused() {
+    let quire = Quire::new();
+    let ran = quire.run(["search", "--threads", "100000", "x"]);
+    fails(&ran, 1, &["threads is 100000", "cores"]);
+}
+
+#[test]
 fn undecodable_bytes_are_counted_located_and_refused_when_strict() {
     let quire = Quire::new();
     let book = quire.data().join("damaged.txt");

@@ -152,10 +152,13 @@ impl Store {
                     "nothing: the next `quire index` or `quire rm` removes it",
                 ));
             } else if let Some(key) = ArtifactKey::of_staging_name(&name) {
-                findings.push(note(
-                    format!("is an unfinished build of {key}"),
-                    "index the same source again to finish it, or `quire rm` the book",
-                ));
+                let remedy = match key.subject.kind() {
+                    Kind::Book => {
+                        "index the same source again to finish it, or `quire rm` the book"
+                    }
+                    Kind::Library => "nothing: the next search over these books finishes it",
+                };
+                findings.push(note(format!("is an unfinished build of {key}"), remedy));
             } else if name
                 .strip_suffix(LOCK)
                 .and_then(ArtifactKey::of_staging_name)

@@ -51,7 +51,8 @@ pub(crate) fn persist<T>(
             Err(Failure::Passing(trouble)) => trouble,
         };
         let (wait, reason) = patience.after(trouble)?;
-        warn!(file, wait_ms = wait.as_millis() as u64, %reason, "trying again");
+        // The caller hears of it as an event.
+        debug!(file, wait_ms = wait.as_millis() as u64, %reason, "trying again");
         listener(Event::Retrying {
             file,
             wait,

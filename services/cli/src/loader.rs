@@ -94,7 +94,8 @@ impl Loader {
             .transpose()?;
         let digests = DigestCache::in_folder(home.root.join("cache").join("digests"));
         let device: Device = settings.device.parse()?;
-        let hub = HubConfig::from_env(|name| std::env::var(name).ok())?;
+        // Only models of the hub need its cache.
+        let hub = HubConfig::from_env(|name| std::env::var(name).ok()).ok();
         let choose = |model: &str, default: Precision| -> Result<Chosen> {
             let spec = catalogue.model(model)?.clone();
             // The precision asked for is the embedder's; a reranker that does
@@ -103,7 +104,7 @@ impl Loader {
                 .filter(|p| spec.files.contains_key(p))
                 .unwrap_or(default);
             let files = ModelFiles::locate(&spec, precision, &mut |source, file| {
-                locate(home, &hub, source, file)
+                locate(home, hub.as_ref(), source, file)
             })?;
             let options = session_options(device, settings.threads, &files);
             Ok(Chosen {
@@ -239,12 +240,17 @@ pub fn catalogue(path: Option<&PathBuf>) -> Result<Catalogue> {
 }
 
 /// Where a source's file lies on this machine, if it does.
-pub fn locate(home: &Home, hub: &HubConfig, source: &Source, file: &FileSpec) -> Option<PathBuf> {
+pub fn locate(
+    home: &Home,
+    hub: Option<&HubConfig>,
+    source: &Source,
+    file: &FileSpec,
+) -> Option<PathBuf> {
     match source {
         Source::Built { .. } => built_file(&home.root, source, file),
         Source::Hub {
             hub: repository,
             revision,
-        } => find_cached(hub, repository, revision, &file.path),
+        } => find_cached(hub?, repository, revision, &file.path),
     }
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::{Cli, Command, ModelsCommand};
 use crate::context::Context;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Partly) => ExitCode::from(3),
         Err(error) => {
-            eprintln!("quire: {}", one_line(&error));
+            eprintln!("quire: {}", output::printable_line(&one_line(&error)));
             ExitCode::from(1)
         }
     }
@@ -85,11 +85,11 @@ fn one_line(error: &anyhow::Error) -> String {
 }
 
 fn start_log(level: &str) -> Result<()> {
-    let filter = EnvFilter::try_new(level).map_err(|_| {
+    let filter: LevelFilter = level.parse().map_err(|_| {
         anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
     })?;
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
         .without_time()

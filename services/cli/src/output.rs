@@ -88,6 +88,19 @@ pub fn print_json(document: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
+/// One line of somebody else's words, such as a title or a file's name: without
+/// line ends and other control characters, and without the marks that reverse
+/// the direction of text.
+pub fn printable_line(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
 /// A table with left-aligned columns, the last as wide as it is.
 pub fn print_table(header: &[&str], rows: &[Vec<String>]) -> Result<()> {
     let mut widths: Vec<usize> = header.iter().map(|cell| width(cell)).collect();

@@ -200,8 +200,12 @@ impl Settings {
     pub fn models(&mut self, args: &ModelArgs) -> Result<ModelSettings> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.or("threads", args.threads, cores)?;
-        if threads == 0 || threads > 1024 {
-            bail!("threads is {threads}; it must be from 1 to 1024");
+        // Each thread of a small model has a session of its own, with its memory.
+        let most = cores.saturating_mul(8);
+        if threads == 0 || threads > most {
+            bail!(
+                "threads is {threads}; on this machine of {cores} cores it must be from 1 to {most}"
+            );
         }
         Ok(ModelSettings {
             profile: self.or("profile", args.profile.clone(), "small".to_owned())?,

@@ -127,6 +127,8 @@ fn build_with(
     let key = ArtifactKey::new(book.id, recipe.key());
     let staging = match store.begin_or_wait(key, || progress.event(BuildEvent::Waiting))? {
         Begin::Committed(artifact) => {
+            // Found is sound: who is told that a book is there relies on it.
+            artifact.check()?;
             return Ok(Built {
                 artifact: *artifact,
                 how: How::Found,

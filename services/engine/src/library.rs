@@ -22,6 +22,11 @@ pub(crate) fn open_or_build(
 ) -> Result<ArtifactDir, EngineError> {
     let ids: Vec<BookId> = books.keys().copied().collect();
     let key = ArtifactKey::new(LibraryId::of_books(&ids), recipe.key());
+    if let Some(artifact) = store.find(key.subject, key.recipe)? {
+        return Ok(artifact);
+    }
+    // Before anything is begun, so that a damaged book leaves nothing behind.
+    books.values().try_for_each(ArtifactDir::check)?;
     let staging = match store.begin(key)? {
         Begin::Committed(artifact) => return Ok(*artifact),
         Begin::Staging(staging) => staging,
@@ -34,7 +39,6 @@ pub(crate) fn open_or_build(
     let mut vectors = Vec::new();
     let mut counts = Counts::default();
     for artifact in books.values() {
-        artifact.check()?;
         let book = BookArtifact::open(artifact)?;
         for ordinal in 0..book.table().len() as u32 {
             texts.push(book.passage(ordinal)?.text);

@@ -27,12 +27,14 @@ impl Source {
 }
 
 /// What was found below the named paths.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Discovered {
     /// What to read: in the order named, a folder's files by path. Each once.
     pub sources: Vec<Source>,
     /// Files in folders that are no books, by path.
     pub passed_over: Vec<PathBuf>,
+    /// Named paths that cannot be indexed, in the order named.
+    pub failed: Vec<DiscoverError>,
 }
 
 /// A path that cannot be indexed.
@@ -57,41 +59,50 @@ pub enum DiscoverError {
 const DEEPEST: usize = 64;
 
 /// Finds what to read. `-` is standard input; a folder is read recursively,
-/// hidden files left out; a file that is named is read whatever its name.
-///
-/// # Errors
-/// When a named path cannot be read or a named folder holds no book.
-pub fn discover(paths: &[PathBuf]) -> Result<Discovered, DiscoverError> {
+/// hidden files left out; a file that is named is read whatever its name. A
+/// path that cannot be read does not keep the others from being found.
+pub fn discover(paths: &[PathBuf]) -> Discovered {
     let mut found = Discovered::default();
     let mut seen = BTreeSet::new();
     for path in paths {
-        if path.as_os_str() == "-" {
-            if seen.insert(path.clone()) {
-                found.sources.push(Source::StandardInput);
-            }
-            continue;
+        if let Err(error) = add(path, &mut found, &mut seen) {
+            found.failed.push(error);
         }
-        let metadata = fs::metadata(path).map_err(|source| DiscoverError::Read {
-            path: path.clone(),
-            source,
-        })?;
-        if !metadata.is_dir() {
-            if seen.insert(identity(path)) {
-                found.sources.push(Source::File(path.clone()));
-            }
-            continue;
-        }
-        let mut files = Vec::new();
-        walk(path, 0, &mut BTreeSet::new(), &mut files)?;
-        let (books, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_book(file));
-        if books.is_empty() {
-            return Err(DiscoverError::NoBook(path.clone()));
-        }
-        found.passed_over.extend(others);
-        let new = books.into_iter().filter(|file| seen.insert(identity(file)));
-        found.sources.extend(new.map(Source::File));
     }
-    Ok(found)
+    found
+}
+
+fn add(
+    path: &PathBuf,
+    found: &mut Discovered,
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<(), DiscoverError> {
+    if path.as_os_str() == "-" {
+        if seen.insert(path.clone()) {
+            found.sources.push(Source::StandardInput);
+        }
+        return Ok(());
+    }
+    let metadata = fs::metadata(path).map_err(|source| DiscoverError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    if !metadata.is_dir() {
+        if seen.insert(identity(path)) {
+            found.sources.push(Source::File(path.clone()));
+        }
+        return Ok(());
+    }
+    let mut files = Vec::new();
+    walk(path, 0, &mut BTreeSet::new(), &mut files)?;
+    let (books, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_book(file));
+    if books.is_empty() {
+        return Err(DiscoverError::NoBook(path.clone()));
+    }
+    found.passed_over.extend(others);
+    let new = books.into_iter().filter(|file| seen.insert(identity(file)));
+    found.sources.extend(new.map(Source::File));
+    Ok(())
 }
 
 /// Every file below a folder, by path. A folder reached twice, as through a
@@ -183,7 +194,7 @@ mod tests {
             ("bench.jsonl", "{\"id\": 0, \"context\": \"x\"}\n"),
             ("questions.jsonl", "{\"question\": \"x\"}\n"),
         ]);
-        let found = discover(&[folder.path().to_owned()]).unwrap();
+        let found = discover(&[folder.path().to_owned()]);
         let below = |path: &Path| path.strip_prefix(folder.path()).unwrap().to_owned();
         let names: Vec<_> = found
             .sources
@@ -205,7 +216,7 @@ mod tests {
     fn a_file_named_twice_is_read_once_and_any_named_file_is_read() {
         let folder = folder(&[("a.txt", ""), ("odd.name", "")]);
         let (a, odd) = (folder.path().join("a.txt"), folder.path().join("odd.name"));
-        let found = discover(&[a.clone(), odd.clone(), folder.path().to_owned()]).unwrap();
+        let found = discover(&[a.clone(), odd.clone(), folder.path().to_owned()]);
         assert_eq!(found.sources, [Source::File(a), Source::File(odd)]);
     }
 
@@ -214,18 +225,15 @@ mod tests {
     fn a_link_to_the_parent_folder_ends() {
         let folder = folder(&[("in/a.txt", "")]);
         std::os::unix::fs::symlink(folder.path(), folder.path().join("in/loop")).unwrap();
-        assert_eq!(
-            discover(&[folder.path().to_owned()]).unwrap().sources.len(),
-            1
-        );
+        assert_eq!(discover(&[folder.path().to_owned()]).sources.len(), 1);
     }
 
     #[test]
     fn what_is_not_there_or_holds_no_book_is_an_error_that_names_it() {
         let folder = folder(&[("cover.png", "")]);
-        let missing = discover(&[folder.path().join("gone.txt")]).unwrap_err();
+        let missing = &discover(&[folder.path().join("gone.txt")]).failed[0];
         assert!(missing.to_string().contains("gone.txt"), "{missing}");
-        let none = discover(&[folder.path().to_owned()]).unwrap_err();
+        let none = &discover(&[folder.path().to_owned()]).failed[0];
         assert!(none.to_string().contains("holds no book"), "{none}");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
-use quire_corpus::{BookId, Encoding, Format, ReadOptions, ReadReport, SourceBook, Strictness};
+use anyhow::Result;
+use quire_corpus::{
+    BookId, Encoding, EncodingHow, Format, ReadOptions, ReadReport, SourceBook, Strictness,
+};
 use quire_engine::{BuildEvent, How, Progress};
 use quire_index::Counts;
 use quire_indexer::{
@@ -14,13 +16,15 @@ use serde::Serialize;
 use crate::args::IndexArgs;
 use crate::context::Context;
 use crate::loader::Loader;
-use crate::output::{grouped, print_json};
+use crate::output::{grouped, print_json, printable_line};
 use crate::progress::{BookProgress, duration};
 use crate::{Ending, one_line};
 
 #[derive(Serialize)]
 struct Document {
     recipe: String,
+    /// Named paths that cannot be indexed at all, and why.
+    failed: Vec<String>,
     sources: Vec<SourceEntry>,
     passed_over: Vec<String>,
 }
@@ -68,7 +72,8 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     let Discovered {
         sources,
         passed_over,
-    } = discover(&args.paths)?;
+        failed,
+    } = discover(&args.paths);
     let store = context.store()?;
 
     let indexer = Indexer {
@@ -88,7 +93,10 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     };
     let mut reporter = TerminalReporter { quiet: args.json };
     let reports = indexer.run(&sources, &mut reporter);
-    let complete = reports.iter().all(SourceReport::is_complete);
+    for error in &failed {
+        eprintln!("quire: {}", printable_line(&chain(error)));
+    }
+    let complete = failed.is_empty() && reports.iter().all(SourceReport::is_complete);
     let any = reports.iter().any(|report| {
         report
             .books
@@ -99,6 +107,7 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     if args.json {
         print_json(&Document {
             recipe: recipe.key().to_string(),
+            failed: failed.iter().map(|error| chain(error)).collect(),
             sources: reports.iter().map(source_entry).collect(),
             passed_over: passed_over
                 .iter()
@@ -106,23 +115,15 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
                 .collect(),
         })?;
     } else {
-        summarize(&reports, passed_over.len());
+        summarize(&reports, failed.len(), passed_over.len());
     }
     match (complete, any) {
         (true, _) => Ok(Ending::Done),
         (false, true) => Ok(Ending::Partly),
-        (false, false) => {
-            Err(anyhow::anyhow!("nothing was indexed")).context(first_error(&reports))
-        }
+        (false, false) => Err(anyhow::anyhow!(
+            "nothing was indexed; what failed is said above"
+        )),
     }
-}
-
-fn first_error(reports: &[SourceReport]) -> String {
-    let failed = reports
-        .iter()
-        .filter(|report| !report.is_complete())
-        .count();
-    format!("{failed} of {} inputs failed", reports.len())
 }
 
 /// Says what happens, a line or two a book.
@@ -144,6 +145,7 @@ impl Reporter for TerminalReporter {
         }
         for line in said_of(report) {
             // What succeeded is the command's result; what failed is not.
+            let line = printable_line(&line);
             if report.outcome.is_ok() {
                 println!("{line}")
             } else {
@@ -223,7 +225,7 @@ fn said_of(report: &BookReport) -> Vec<String> {
         encoding.confidence,
         runner_up.unwrap_or_default()
     ));
-    if encoding.confidence < 0.5 {
+    if encoding.confidence < 0.5 && encoding.how != EncodingHow::Given {
         lines
             .push("  the encoding is a guess; if the text looks wrong, give --encoding".to_owned());
     }
@@ -267,10 +269,10 @@ fn chain(error: &dyn std::error::Error) -> String {
     said
 }
 
-fn summarize(reports: &[SourceReport], passed_over: usize) {
+fn summarize(reports: &[SourceReport], unreadable: usize, passed_over: usize) {
     let mut fresh = 0;
     let mut there = 0;
-    let mut failed = 0;
+    let mut failed = unreadable;
     for report in reports {
         let Ok(books) = &report.books else {
             failed += 1;

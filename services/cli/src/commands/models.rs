@@ -52,7 +52,7 @@ struct PrecisionEntry {
 
 pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
     let catalogue = catalogue(context.settings.catalogue()?.as_ref())?;
-    let hub = hub()?;
+    let hub = hub().ok();
     let profiles = catalogue
         .profiles
         .iter()
@@ -74,9 +74,10 @@ pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
             .iter()
             .map(|(&precision, set)| PrecisionEntry {
                 precision,
-                from: from(&set.source),
+                from: from(&model.name, &set.source),
                 present: set.all().all(|file| {
-                    locate(&context.home, &hub, &set.source, file).is_some_and(|p| p.is_file())
+                    locate(&context.home, hub.as_ref(), &set.source, file)
+                        .is_some_and(|p| p.is_file())
                 }),
                 files: set.all().map(|file| file.path.clone()).collect(),
             })
@@ -110,10 +111,10 @@ pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn from(source: &Source) -> String {
+fn from(model: &str, source: &Source) -> String {
     match source {
         Source::Hub { hub, revision } => {
-            format!("the model hub, {hub} at {revision}: quire models pull")
+            format!("the model hub, {hub} at {revision}: quire models pull {model}")
         }
         Source::Built { revision, .. } => format!("{revision}: scripts/setup.sh"),
     }
@@ -286,7 +287,7 @@ fn check(context: &Context, hub: &HubConfig, set: &FileSet, file: &FileSpec) -> 
                 .unwrap_or_else(|| format!("{} bytes", cached.bytes)))
         }
         Source::Built { .. } => {
-            let path = locate(&context.home, hub, &set.source, file)
+            let path = locate(&context.home, Some(hub), &set.source, file)
                 .filter(|path| path.is_file())
                 .with_context(|| format!("{} is missing; run scripts/setup.sh", file.path))?;
             let found = DigestCache::none().sha256(&path)?;

@@ -164,7 +164,13 @@ fn describe(view: &View, question: &str, rank: usize, hit: &SearchHit) -> Result
 }
 
 fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
-    if hits.is_empty() {
+    let too_long = found.trace.evidence.too_long.len();
+    if hits.is_empty() && too_long > 0 {
+        println!(
+            "{too_long} passages were found, but none fits {} tokens; raise --evidence-tokens",
+            found.trace.fingerprint.budgets.evidence_tokens
+        );
+    } else if hits.is_empty() {
         println!("nothing found");
     }
     if found.trace.question_truncated {
@@ -185,7 +191,7 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
             println!("   {}", stages(hit));
         }
         if hit.truncated.embedding || hit.truncated.rerank {
-            let what = "the model read only the beginning of this passage";
+            let what = "the model read only part of this passage or of the question";
             println!("   {}", output.paint(Style::Bad, what));
         }
         let text = output.highlight(&hit.text, &hit.highlights);
