@@ -134,6 +134,32 @@ fn bad_books_are_refused_by_name_and_the_good_ones_indexed() {
 }
 
 #[test]
+fn a_given_encoding_that_the_bytes_contradict_is_said_to_be_doubtful() {
+    let quire = Quire::new();
+    let book = quire.data().join("big5.txt");
+    // "The bell of the old harbour rings at night; nobody knows who rings it." in Big5.
+    let sentence: &[u8] = &[
+        0xa6, 0xd1, 0xb4, 0xe4, 0xaa, 0xba, 0xc4, 0xc1, 0xa6, 0x62, 0xa9, 0x5d, 0xb8, 0xcc, 0xc5,
+        0x54, 0xa1, 0x41, 0xa8, 0x53, 0xa6, 0xb3, 0xa4, 0x48, 0xaa, 0xbe, 0xb9, 0x44, 0xac, 0x4f,
+        0xbd, 0xd6, 0xba, 0x56, 0xaa, 0xba, 0xa1, 0x43,
+    ];
+    fs::write(&book, sentence.repeat(12)).unwrap();
+    let book = book.to_str().unwrap();
+    let detected = quire.json(["index", book]);
+    assert_eq!(
+        detected["sources"][0]["books"][0]["read"]["encoding"]["name"],
+        "Big5"
+    );
+    let ran = quire.run(["index", "--encoding", "gb18030", book]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("the bytes look like Big5"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
 fn one_path_that_is_not_there_does_not_keep_the_others_from_being_indexed() {
     let quire = Quire::new();
     let book = quire.data().join("a\u{1b}[31m.txt");

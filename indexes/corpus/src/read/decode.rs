@@ -49,6 +49,9 @@ pub(super) fn decode(
     }
     let mark = encoding_rs::Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     let decoded = match (given, mark) {
+        (Some(Encoding(given)), None) => {
+            doubted(decode_as(given, bytes, EncodingHow::Given), bytes)
+        }
         (Some(Encoding(given)), mark) => {
             decode_as(order_of_mark(given, mark), bytes, EncodingHow::Given)
         }
@@ -88,6 +91,18 @@ fn decode_as(encoding: &'static encoding_rs::Encoding, bytes: &[u8], how: Encodi
         wrong_declaration: None,
         is_noise: false,
     }
+}
+
+/// A given encoding is used whatever the bytes say, but where they say
+/// otherwise the report names what they look like, and trusts the text as
+/// little as that leaves.
+fn doubted(mut given: Decoded, bytes: &[u8]) -> Decoded {
+    let detected = detect(bytes, None);
+    if !detected.is_noise && detected.text != given.text {
+        given.encoding.runner_up = Some(detected.encoding.name().to_owned());
+        given.encoding.confidence *= (1. - detected.confidence) as f32;
+    }
+    given
 }
 
 fn detect_and_decode(bytes: &[u8], declared: Declared) -> Decoded {

@@ -32,7 +32,8 @@ pub struct EncodingReport {
     /// plausible ones, lowered when the text looks like no known writing or
     /// much of it is malformed.
     pub confidence: f32,
-    /// The next best encoding, when it came near.
+    /// The next best encoding, when it came near; beside a given encoding the
+    /// one the bytes look like, when that reads them otherwise.
     pub runner_up: Option<String>,
 }
 

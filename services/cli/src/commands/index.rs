@@ -229,6 +229,11 @@ fn said_of(report: &BookReport) -> Vec<String> {
         lines
             .push("  the encoding is a guess; if the text looks wrong, give --encoding".to_owned());
     }
+    if let (EncodingHow::Given, Some(other)) = (encoding.how, &encoding.runner_up) {
+        lines.push(format!(
+            "  the bytes look like {other}; if the text reads wrong, leave --encoding out"
+        ));
+    }
     let malformed = &report.read.malformed;
     if malformed.count > 0 {
         let places: Vec<String> = malformed
