@@ -9,7 +9,9 @@ mod output;
 mod progress;
 mod settings;
 
+use std::error::Error;
 use std::io::{self, IsTerminal};
+use std::iter;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -34,7 +36,10 @@ fn main() -> ExitCode {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Partly) => ExitCode::from(3),
         Err(error) => {
-            eprintln!("quire: {}", output::printable_line(&one_line(&error)));
+            eprintln!(
+                "quire: {}",
+                output::printable_line(&one_line(error.as_ref()))
+            );
             ExitCode::from(1)
         }
     }
@@ -65,9 +70,9 @@ fn run(cli: Cli) -> Result<Ending> {
 }
 
 /// What, where, why and what to do, in one line: an error and its causes.
-fn one_line(error: &anyhow::Error) -> String {
+fn one_line(error: &(dyn Error + 'static)) -> String {
     let mut line = String::new();
-    for cause in error.chain() {
+    for cause in iter::successors(Some(error), |&error| error.source()) {
         let said = cause
             .to_string()
             .split_whitespace()
@@ -121,6 +126,6 @@ mod tests {
     fn an_error_is_one_line_with_its_causes() {
         let cause = io::Error::other("no space\nleft");
         let error = anyhow::Error::new(cause).context("cannot write x");
-        assert_eq!(one_line(&error), "cannot write x: no space left");
+        assert_eq!(one_line(error.as_ref()), "cannot write x: no space left");
     }
 }

@@ -94,7 +94,7 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     let mut reporter = TerminalReporter { quiet: args.json };
     let reports = indexer.run(&sources, &mut reporter);
     for error in &failed {
-        eprintln!("quire: {}", printable_line(&chain(error)));
+        eprintln!("quire: {}", printable_line(&one_line(error)));
     }
     let complete = failed.is_empty() && reports.iter().all(SourceReport::is_complete);
     let any = reports.iter().any(|report| {
@@ -107,7 +107,7 @@ pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     if args.json {
         print_json(&Document {
             recipe: recipe.key().to_string(),
-            failed: failed.iter().map(|error| chain(error)).collect(),
+            failed: failed.iter().map(|error| one_line(error)).collect(),
             sources: reports.iter().map(source_entry).collect(),
             passed_over: passed_over
                 .iter()
@@ -155,8 +155,7 @@ impl Reporter for TerminalReporter {
     }
 
     fn unreadable(&mut self, _: &str, error: &IndexError) {
-        let error = anyhow::Error::msg(chain(error));
-        eprintln!("quire: {}", one_line(&error));
+        eprintln!("quire: {}", printable_line(&one_line(error)));
     }
 }
 
@@ -206,10 +205,7 @@ fn said_of(report: &BookReport) -> Vec<String> {
                 ),
             }
         }
-        Err(error) => format!(
-            "quire: {name}: {}",
-            one_line(&anyhow::Error::msg(chain(error)))
-        ),
+        Err(error) => format!("quire: {name}: {}", one_line(error)),
     };
     let mut lines = vec![first];
     let encoding = &report.read.encoding;
@@ -261,19 +257,6 @@ fn said_of(report: &BookReport) -> Vec<String> {
     lines
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let words = next.to_string();
-        if !said.contains(&words) {
-            said += &format!(": {words}");
-        }
-        cause = next.source();
-    }
-    said
-}
-
 fn summarize(reports: &[SourceReport], unreadable: usize, passed_over: usize) {
     let mut fresh = 0;
     let mut there = 0;
@@ -313,7 +296,7 @@ fn source_entry(report: &SourceReport) -> SourceEntry {
         },
         Err(error) => SourceEntry {
             source: report.source.clone(),
-            error: Some(chain(error)),
+            error: Some(one_line(error)),
             books: Vec::new(),
         },
     }
@@ -346,7 +329,7 @@ fn book_entry(report: &BookReport) -> BookEntry {
             entry.tokens_per_second = manifest.build.tokens_per_second;
             entry.device = Some(manifest.build.device.clone());
         }
-        Err(error) => entry.error = Some(chain(error)),
+        Err(error) => entry.error = Some(one_line(error)),
     }
     entry
 }

@@ -258,7 +258,7 @@ pub fn verify(context: &mut Context, args: ModelsVerifyArgs) -> Result<Ending> {
                 model: model.name.clone(),
                 file: file.path.clone(),
                 sound: checked.is_ok(),
-                said: checked.unwrap_or_else(|error| one_line(&error)),
+                said: checked.unwrap_or_else(|error| one_line(error.as_ref())),
             });
         }
     }
