@@ -31,6 +31,7 @@ MAY_USE = {
     "quire-onnx": {"quire-model"},
     "quire-engine": INDEXES | {"quire-model"},
     "quire-indexer": {"quire-engine", "quire-corpus", "quire-index", "quire-model"},
+    "quire-traces": {"quire-engine", "quire-corpus", "quire-index", "quire-model"},
 }
 
 # Invariant 2: everything below the server is synchronous.

@@ -10,6 +10,13 @@ say() { printf '\n== %s\n' "$*"; }
 say "set-up"
 scripts/setup.sh --dev
 
+# Pages are looked at in a real browser. Where none can be installed, those
+# tests are skipped by name.
+if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+fi
+
 log_dir=$(mktemp -d)
 trap 'rm -rf "$log_dir"' EXIT
 export QUIRE_SKIP_LOG="$log_dir/skipped"

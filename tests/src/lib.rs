@@ -1,6 +1,8 @@
 //! What the black-box tests share: running the binary, temporary data folders,
 //! the sample corpus, and skipping by name.
 
+pub mod http;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
@@ -8,6 +10,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -63,6 +66,28 @@ impl Quire {
         Self {
             data: TempDir::new().expect("a temporary folder"),
         }
+    }
+
+    /// A data folder with the sample corpus in it, indexed once for all tests
+    /// of a binary.
+    pub fn indexed() -> Self {
+        static INDEXED: OnceLock<Quire> = OnceLock::new();
+        let indexed = INDEXED.get_or_init(|| {
+            let quire = Self::new();
+            let ran = quire.run(["index".as_ref(), sample().as_os_str()]);
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            quire
+        });
+        let quire = Self::new();
+        copy_folder(indexed.data(), quire.data());
+        quire
+    }
+
+    /// A server on a free port of this machine, not yet started.
+    pub fn serve(&self, more: &[&str]) -> Command {
+        let mut args = vec!["serve", "--address", "127.0.0.1:0"];
+        args.extend(more);
+        self.command(args)
     }
 
     /// The data folder.
@@ -164,6 +189,20 @@ impl From<Output> for Ran {
     }
 }
 
+/// Copies a folder with all that is in it.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a writable folder");
+    for entry in fs::read_dir(from).expect("a readable folder") {
+        let entry = entry.expect("a readable folder");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a file is copied");
+        }
+    }
+}
+
 /// Every file below a folder by its relative path, with its SHA-256.
 pub fn digests(folder: &Path) -> BTreeMap<PathBuf, String> {
     fn walk(folder: &Path, root: &Path, found: &mut BTreeMap<PathBuf, String>) {
@@ -232,6 +271,33 @@ pub fn test_data(test: &str) -> Option<PathBuf> {
             None
         }
     }
+}
+
+/// The page at `url` as a real browser shows it: its document after the
+/// scripts have run. `None`, after reporting the test as skipped, where there
+/// is no Chromium.
+///
+/// # Panics
+/// When the browser fails.
+pub fn rendered(test: &str, url: &str) -> Option<String> {
+    let profile = TempDir::new().expect("a temporary folder");
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg("--virtual-time-budget=10000")
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(url)
+        .stdin(Stdio::null())
+        .output();
+    let output = match output {
+        Err(_) => {
+            skip(test, "chromium is not installed");
+            return None;
+        }
+        Ok(output) => output,
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Reports a test as skipped, by name.

@@ -100,6 +100,9 @@ pub enum Bm25Error {
     /// A score was asked for a passage that is not in the artifact.
     #[error("passage {0} is not in this index")]
     UnknownPassage(ChunkId),
+    /// Indexes that cannot be searched as one.
+    #[error("these indexes do not make up the passages, or differ in their recipe")]
+    NotTogether,
     /// Scores that make no ranking: a defect of this crate.
     #[error("the lexical scores make no ranking")]
     Ranking(#[from] RankingError),

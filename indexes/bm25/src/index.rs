@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 
 use quire_corpus::ChunkId;
 use quire_index::{AnalyzerRecipe, Hit, PassageIds, Ranking};
+use tantivy::postings::BlockSegmentPostings;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{InvertedIndexReader, Term};
 
@@ -18,23 +20,34 @@ use crate::guard;
 use crate::scoring::Bm25;
 use crate::segment::Segment;
 
-/// An index in a folder, open for reading. Takes no lock, writes nothing and
-/// starts no thread; the files are mapped and must stay as they are.
+/// An index, open for reading: one in a folder, or several of them searched as
+/// one. Takes no lock, writes nothing and starts no thread; the files are
+/// mapped and must stay as they are.
+#[derive(Debug)]
 pub struct Bm25Index {
-    dir: PathBuf,
     passages: Arc<PassageIds>,
+    recipe: AnalyzerRecipe,
+    bm25: Bm25,
+    /// In the order of their rows.
+    parts: Vec<Arc<Part>>,
+}
+
+/// The files of one folder.
+struct Part {
+    dir: PathBuf,
     terms: Field,
     postings: Arc<InvertedIndexReader>,
-    bm25: Bm25,
+    /// Terms in each row.
+    lengths: Vec<u64>,
     /// Set when reading failed half-way: the readers are not to be trusted again.
     damaged: AtomicBool,
 }
 
-impl fmt::Debug for Bm25Index {
+impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bm25Index")
+        f.debug_struct("Part")
             .field("dir", &self.dir)
-            .field("rows", &self.bm25.rows())
+            .field("rows", &self.lengths.len())
             .finish_non_exhaustive()
     }
 }
@@ -54,14 +67,50 @@ impl Bm25Index {
         guard::reading(dir, || {
             let segment = Segment::open(dir)?;
             segment.check_rows(passages.len())?;
-            Ok(Self {
-                bm25: Bm25::new(recipe, &segment.lengths()?)?,
+            let part = Part {
+                lengths: segment.lengths()?,
                 postings: segment.postings()?,
                 terms: Fields::new().terms,
                 dir: dir.to_owned(),
-                passages,
                 damaged: AtomicBool::new(false),
-            })
+            };
+            Self::of_parts(passages, recipe, vec![Arc::new(part)])
+        })
+    }
+
+    /// Several indexes searched as one. The statistics are those of all their
+    /// passages together, so every score is, to the last bit, that of one
+    /// index built over them all. Nothing is read or copied but the lengths.
+    ///
+    /// # Errors
+    /// When `passages` is not the passages of these indexes one after the
+    /// other, or they were built by different recipes.
+    pub fn together(passages: Arc<PassageIds>, indexes: &[&Self]) -> Result<Self, Bm25Error> {
+        let apart = indexes.iter().map(|index| index.passages.as_ref());
+        let in_order = apart.flat_map(PassageIds::books).eq(passages.books());
+        let rows: usize = indexes.iter().map(|index| index.passages.len()).sum();
+        let Some(first) = indexes.first() else {
+            return Err(Bm25Error::NotTogether);
+        };
+        let one_recipe = indexes.iter().all(|index| index.recipe == first.recipe);
+        if !in_order || rows != passages.len() || !one_recipe {
+            return Err(Bm25Error::NotTogether);
+        }
+        let parts = indexes.iter().flat_map(|index| index.parts.iter().cloned());
+        Self::of_parts(passages, &first.recipe, parts.collect())
+    }
+
+    fn of_parts(
+        passages: Arc<PassageIds>,
+        recipe: &AnalyzerRecipe,
+        parts: Vec<Arc<Part>>,
+    ) -> Result<Self, Bm25Error> {
+        let lengths = parts.iter().flat_map(|part| part.lengths.iter().copied());
+        Ok(Self {
+            bm25: Bm25::new(recipe, lengths)?,
+            passages,
+            recipe: recipe.clone(),
+            parts,
         })
     }
 
@@ -85,7 +134,10 @@ impl Bm25Index {
             .into_iter()
             .map(|(row, score)| {
                 Ok(Hit {
-                    chunk: self.passages.chunk(row).ok_or_else(|| self.no_row(row))?,
+                    chunk: self
+                        .passages
+                        .chunk(row)
+                        .ok_or_else(|| self.parts[0].no_row(row))?,
                     score,
                 })
             })
@@ -113,48 +165,80 @@ impl Bm25Index {
     /// Every row's score. Terms are added in the order of their bytes, so a
     /// sum never depends on who asks for it.
     fn all_scores(&self, question: &str) -> Result<Vec<f64>, Bm25Error> {
-        if self.damaged.load(atomic::Ordering::Relaxed) {
-            return Err(self.damage("an earlier read failed"));
+        let mut scores = vec![0.0; self.bm25.rows()];
+        for term in question_terms(question) {
+            self.add_scores(&term.term, term.weight, &mut scores)?;
         }
-        let result = guard::reading(&self.dir, || {
-            let mut scores = vec![0.0; self.bm25.rows()];
-            for term in question_terms(question) {
-                self.add_scores(&term.term, term.weight, &mut scores)?;
-            }
-            Ok(scores)
-        });
-        if result.is_err() {
-            self.damaged.store(true, atomic::Ordering::Relaxed);
-        }
-        result
+        Ok(scores)
     }
 
+    /// Adds what one term is worth: first counted over all parts, since its
+    /// rarity is that of the whole, then added part by part.
     fn add_scores(&self, term: &str, weight: f64, scores: &mut [f64]) -> Result<(), Bm25Error> {
-        let failed = |source: std::io::Error| Bm25Error::Open {
-            dir: self.dir.clone(),
-            source: Box::new(source.into()),
-        };
-        let term = Term::from_field_text(self.terms, term);
-        let Some(mut block) = self
-            .postings
-            .read_block_postings(&term, IndexRecordOption::WithFreqs)
-            .map_err(failed)?
-        else {
-            return Ok(());
-        };
-        let factor = self.bm25.term_factor(weight, block.doc_freq());
+        let mut found = Vec::with_capacity(self.parts.len());
+        let mut passages_with = 0;
+        let mut first_row = 0;
+        for part in &self.parts {
+            if let Some(block) = part.reading(|| part.postings(term))? {
+                passages_with += block.doc_freq();
+                found.push((part, first_row, block));
+            }
+            first_row += part.lengths.len();
+        }
+        let factor = self.bm25.term_factor(weight, passages_with);
+        for (part, first_row, mut block) in found {
+            let rows = first_row..first_row + part.lengths.len();
+            part.reading(|| self.add_part(part, rows, &mut block, factor, scores))?;
+        }
+        Ok(())
+    }
+
+    fn add_part(
+        &self,
+        part: &Part,
+        rows: Range<usize>,
+        block: &mut BlockSegmentPostings,
+        factor: f64,
+        scores: &mut [f64],
+    ) -> Result<(), Bm25Error> {
+        let scores = &mut scores[rows.clone()];
         while !block.docs().is_empty() {
             for (&row, &frequency) in block.docs().iter().zip(block.freqs()) {
                 let score = scores.get_mut(row as usize);
-                let added = self.bm25.term_score(factor, row, frequency);
+                let row_of_all = rows.start as u32 + row;
+                let added = self.bm25.term_score(factor, row_of_all, frequency);
                 let (Some(score), Some(added)) = (score, added) else {
-                    return Err(self.no_row(row));
+                    return Err(part.no_row(row));
                 };
                 *score += added;
             }
             block.advance();
         }
         Ok(())
+    }
+}
+
+impl Part {
+    /// Runs a reader of the files, unless an earlier one failed.
+    fn reading<T>(&self, read: impl FnOnce() -> Result<T, Bm25Error>) -> Result<T, Bm25Error> {
+        if self.damaged.load(atomic::Ordering::Relaxed) {
+            return Err(self.damage("an earlier read failed"));
+        }
+        let result = guard::reading(&self.dir, read);
+        if result.is_err() {
+            self.damaged.store(true, atomic::Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn postings(&self, term: &str) -> Result<Option<BlockSegmentPostings>, Bm25Error> {
+        let term = Term::from_field_text(self.terms, term);
+        self.postings
+            .read_block_postings(&term, IndexRecordOption::WithFreqs)
+            .map_err(|source| Bm25Error::Open {
+                dir: self.dir.clone(),
+                source: Box::new(source.into()),
+            })
     }
 
     fn no_row(&self, row: u32) -> Bm25Error {
@@ -369,15 +453,59 @@ mod tests {
     #[test]
     fn after_a_failed_read_the_index_answers_no_more() {
         let (_dir, index) = index_of(&TEXTS);
-        index.damaged.store(true, atomic::Ordering::Relaxed);
+        index.parts[0]
+            .damaged
+            .store(true, atomic::Ordering::Relaxed);
         assert!(matches!(
             index.search("whale", 3),
             Err(Bm25Error::Damaged { .. })
         ));
     }
 
+    #[test]
+    fn indexes_that_do_not_make_up_the_passages_are_not_searched_together() {
+        let (_dir, index) = index_of(&TEXTS);
+        let other = BookId::of_text("another");
+        let counts = [(other, 1), (chunk(0).book, TEXTS.len() as u32)];
+        let all = Arc::new(PassageIds::of_books(counts));
+        for indexes in [&[][..], &[&index], &[&index, &index]] {
+            let together = Bm25Index::together(Arc::clone(&all), indexes);
+            assert!(matches!(together, Err(Bm25Error::NotTogether)));
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn indexes_together_score_as_one_index_over_all_passages(
+            texts in prop::collection::vec("[abc天地 ]{0,30}", 2..30),
+            question in "[abcd天地玄 ]{0,12}",
+            cut in 0usize..30,
+        ) {
+            let mut books = [BookId::of_text("one"), BookId::of_text("two")];
+            books.sort_unstable();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let (first, second) = texts.split_at(cut % texts.len());
+            let open = |texts: &[&str], counts: Vec<(BookId, u32)>| {
+                let dir = tempfile::tempdir().unwrap();
+                build(dir.path(), texts).unwrap();
+                let passages = Arc::new(PassageIds::of_books(counts));
+                (Bm25Index::open(dir.path(), passages, &recipe()).unwrap(), dir)
+            };
+            let counts = [(books[0], first.len() as u32), (books[1], second.len() as u32)];
+            let (one, _a) = open(first, vec![counts[0]]);
+            let (two, _b) = open(second, vec![counts[1]]);
+            let (all, _c) = open(&texts, counts.to_vec());
+            let together = Bm25Index::together(all.passages().clone(), &[&one, &two]).unwrap();
+            let found = together.search(&question, 10).unwrap();
+            prop_assert_eq!(&found, &all.search(&question, 10).unwrap());
+            let chunks: Vec<ChunkId> = found.chunks().collect();
+            prop_assert_eq!(
+                together.scores(&question, &chunks).unwrap(),
+                all.scores(&question, &chunks).unwrap()
+            );
+        }
+
         #[test]
         fn search_and_scores_agree_to_the_last_bit(
             texts in prop::collection::vec("[abc天地 ]{0,30}", 1..40),

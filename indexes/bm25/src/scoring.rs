@@ -30,15 +30,18 @@ pub(crate) struct Bm25 {
 impl Bm25 {
     /// # Errors
     /// When the recipe's analyzer is not ours or its parameters are out of range.
-    pub(crate) fn new(recipe: &AnalyzerRecipe, lengths: &[u64]) -> Result<Self, Bm25Error> {
+    pub(crate) fn new(
+        recipe: &AnalyzerRecipe,
+        lengths: impl Iterator<Item = u64> + Clone,
+    ) -> Result<Self, Bm25Error> {
         check(recipe)?;
         let AnalyzerRecipe { k1, b, .. } = *recipe;
         // An artifact whose passages hold no term at all has no average, and
         // no score to spoil.
-        let average = (lengths.iter().sum::<u64>() as f64 / lengths.len() as f64).max(1.0);
+        let average = lengths.clone().sum::<u64>() as f64 / lengths.clone().count() as f64;
+        let average = average.max(1.0);
         let norms = lengths
-            .iter()
-            .map(|&length| k1 * (1.0 - b + b * length as f64 / average))
+            .map(|length| k1 * (1.0 - b + b * length as f64 / average))
             .collect();
         Ok(Self { norms, k1 })
     }
@@ -85,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_formula_is_the_published_one() {
-        let bm25 = Bm25::new(&recipe(), &[2, 4, 6]).unwrap();
+        let bm25 = Bm25::new(&recipe(), [2, 4, 6].into_iter()).unwrap();
         // n = 1 of N = 3: ln(1 + 2.5 / 1.5) = 0.9808; length 2 of average 4:
         // norm = 1.2 * (0.25 + 0.75 * 0.5) = 0.75; 0.9808 * 2.2 * 3 / 3.75.
         let score = bm25.term_score(bm25.term_factor(1.0, 1), 0, 3).unwrap();
@@ -100,13 +103,13 @@ mod tests {
             ..recipe()
         };
         assert!(matches!(
-            Bm25::new(&named("mixed/0"), &[1]),
+            Bm25::new(&named("mixed/0"), std::iter::once(1)),
             Err(Bm25Error::UnknownAnalyzer { .. })
         ));
         for (k1, b) in [(-1.0, 0.5), (f64::NAN, 0.5), (1.0, 1.5), (1.0, f64::NAN)] {
             let wrong = AnalyzerRecipe { k1, b, ..recipe() };
             assert!(matches!(
-                Bm25::new(&wrong, &[1]),
+                Bm25::new(&wrong, std::iter::once(1)),
                 Err(Bm25Error::Parameters { .. })
             ));
         }

@@ -5,8 +5,13 @@
 use std::error::Error;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+
+mod call;
+
+pub use call::{Call, CancelFlag, Stop, Urgency};
 
 /// What a text is to the embedder. Asymmetric models prefix the two apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,8 +76,9 @@ pub trait Embedder: Send + Sync {
     /// the text and its role alone, never on the other texts.
     ///
     /// # Errors
-    /// When the runtime fails or a vector is not finite.
-    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Embedding>, ModelError>;
+    /// When the runtime fails, a vector is not finite, or the call is no
+    /// longer wanted: see [`ModelError::stop`].
+    fn embed(&self, texts: &[&str], role: Role, call: &Call) -> Result<Vec<Embedding>, ModelError>;
 
     /// The same embeddings, handed to `done` as they are finished: some texts
     /// at a time, each with its place in `texts`, in no particular order. Ends
@@ -84,11 +90,12 @@ pub trait Embedder: Send + Sync {
         &self,
         texts: &[&str],
         role: Role,
+        call: &Call,
         done: &mut dyn FnMut(Vec<(usize, Embedding)>) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
         const AT_ONCE: usize = 32;
         for (group, texts) in texts.chunks(AT_ONCE).enumerate() {
-            let embeddings = self.embed(texts, role)?;
+            let embeddings = self.embed(texts, role, call)?;
             if done((group * AT_ONCE..).zip(embeddings).collect()).is_break() {
                 break;
             }
@@ -161,8 +168,49 @@ pub trait Reranker: Send + Sync {
     /// on it and the question alone, never on the other passages.
     ///
     /// # Errors
-    /// When the runtime fails or a score is not finite.
-    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError>;
+    /// When the runtime fails, a score is not finite, or the call is no longer
+    /// wanted: see [`ModelError::stop`].
+    fn rerank(
+        &self,
+        question: &str,
+        passages: &[&str],
+        call: &Call,
+    ) -> Result<Vec<RerankScore>, ModelError>;
+
+    /// The scores of the first passages, as many as there is time for until
+    /// `budget` ends; the same scores as [`rerank`](Self::rerank) gives.
+    /// Passages are to be given best first.
+    ///
+    /// # Errors
+    /// Those of [`rerank`](Self::rerank); the end of `budget` is none.
+    fn rerank_until(
+        &self,
+        question: &str,
+        passages: &[&str],
+        call: &Call,
+        budget: Instant,
+    ) -> Result<Vec<RerankScore>, ModelError> {
+        const AT_ONCE: usize = 4;
+        let within = call.until(budget);
+        let mut scores = Vec::with_capacity(passages.len());
+        for group in passages.chunks(AT_ONCE) {
+            if Instant::now() >= budget {
+                break;
+            }
+            match self.rerank(question, group, &within) {
+                Ok(group) => scores.extend(group),
+                Err(error) => {
+                    // The caller's own deadline is an error, the budget is not.
+                    let budget_ended = error.stop() == Some(Stop::DeadlinePassed);
+                    if budget_ended && call.stop().is_none() {
+                        break;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(scores)
+    }
 }
 
 /// A model that did not answer, and why.
@@ -182,9 +230,21 @@ impl ModelError {
     }
 }
 
+impl ModelError {
+    /// Why the model was not asked, if it did not fail: the cause is a [`Stop`].
+    pub fn stop(&self) -> Option<Stop> {
+        self.source.downcast_ref::<Stop>().copied()
+    }
+}
+
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the model {} failed", self.model)
+        let what = if self.stop().is_some() {
+            "was not asked"
+        } else {
+            "failed"
+        };
+        write!(f, "the model {} {what}", self.model)
     }
 }
 

@@ -11,7 +11,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use quire_model::{Embedder as _, Role};
+use quire_model::{Call, Embedder as _, Role};
 use quire_onnx::{
     Catalogue, DigestCache, ModelFiles, OnnxEmbedder, OnnxModel, Precision, Runtime,
     SessionOptions, built_file,
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let cpu_before = cpu_seconds();
     let start = Instant::now();
-    let embeddings = embedder.embed(&passages, Role::Passage)?;
+    let embeddings = embedder.embed(&passages, Role::Passage, &Call::bulk())?;
     let seconds = start.elapsed().as_secs_f64();
     let cpu = cpu_seconds() - cpu_before;
 

@@ -6,7 +6,6 @@
 //! gives a text the same vector, bit for bit, alone and in any batch.
 
 use crate::catalogue::BatchMates;
-use crate::text::Encoded;
 
 /// Padded lengths are multiples of this: few enough lengths that texts find
 /// mates, at a cost of 3.5 tokens a text on average.
@@ -67,50 +66,33 @@ impl Batch {
 
 impl BatchRule {
     /// The padded length of a text.
-    fn width(&self, tokens: usize) -> usize {
+    pub(crate) fn width(&self, tokens: usize) -> usize {
         match self.mates {
             BatchMates::Any => tokens.next_multiple_of(LENGTH_STEP).min(self.max_tokens),
             BatchMates::Single => tokens,
         }
     }
 
-    fn rows_of(&self, width: usize) -> usize {
+    /// How many texts of a padded length a batch holds at most.
+    pub(crate) fn rows_of(&self, width: usize) -> usize {
         match self.mates {
             BatchMates::Any => (self.budget / width).max(1),
             BatchMates::Single => 1,
         }
     }
 
-    /// Batches of the texts, the longest first, so that memory is asked for
-    /// once and the last runs are short. Each text is in one batch.
-    pub(crate) fn batches(&self, texts: Vec<(usize, Encoded)>) -> Vec<Batch> {
-        let mut texts: Vec<(usize, usize, Encoded)> = texts
-            .into_iter()
-            .map(|(index, text)| (self.width(text.ids.len()), index, text))
-            .collect();
-        texts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        texts
-            .chunk_by(|a, b| a.0 == b.0)
-            .flat_map(|equal| {
-                let width = equal[0].0;
-                equal
-                    .chunks(self.rows_of(width))
-                    .map(move |texts| self.batch(width, texts))
-            })
-            .collect()
-    }
-
-    fn batch(&self, width: usize, texts: &[(usize, usize, Encoded)]) -> Batch {
+    /// A batch of texts, each of which has the padded length `width`.
+    pub(crate) fn batch<'a>(
+        &self,
+        width: usize,
+        texts: impl ExactSizeIterator<Item = (Row, &'a [u32])>,
+    ) -> Batch {
         let mut ids = Vec::with_capacity(width * texts.len());
         let mut rows = Vec::with_capacity(texts.len());
-        for (_, index, text) in texts {
-            ids.extend(text.ids.iter().copied().map(i64::from));
-            ids.resize(width * (rows.len() + 1), i64::from(self.pad_id));
-            rows.push(Row {
-                index: *index,
-                tokens: text.ids.len(),
-                truncated: text.truncated,
-            });
+        for (row, text) in texts {
+            ids.extend(text.iter().copied().map(i64::from));
+            rows.push(row);
+            ids.resize(width * rows.len(), i64::from(self.pad_id));
         }
         Batch { rows, width, ids }
     }
@@ -130,67 +112,46 @@ mod tests {
         }
     }
 
-    fn texts(lengths: &[usize]) -> Vec<(usize, Encoded)> {
-        let encoded = |length: &usize| Encoded {
-            ids: vec![7; *length],
-            truncated: false,
-        };
-        lengths.iter().map(encoded).enumerate().collect()
-    }
-
     #[test]
-    fn texts_of_one_padded_length_share_a_batch() {
-        let batches = rule(40, BatchMates::Any).batches(texts(&[3, 17, 8, 5, 9, 1, 2, 4]));
-        let shape = |batch: &Batch| {
-            let rows: Vec<usize> = batch.rows.iter().map(|row| row.index).collect();
-            (batch.width, rows)
-        };
-        let shapes: Vec<_> = batches.iter().map(shape).collect();
-        assert_eq!(
-            shapes,
-            [
-                (24, vec![1]),
-                (16, vec![4]),
-                (8, vec![0, 2, 3, 5, 6]),
-                (8, vec![7])
-            ]
-        );
-        assert_eq!(batches[1].ids[8..11], [7, 1, 1]);
-        assert_eq!(batches[1].mask()[8..11], [1, 0, 0]);
-        assert_eq!(batches[2].mask().iter().sum::<i64>(), 19);
+    fn every_text_is_filled_up_to_the_padded_length() {
+        let texts: [&[u32]; 2] = [&[7; 6], &[9; 8]];
+        let rows = texts.iter().enumerate().map(|(index, ids)| {
+            let row = Row {
+                index,
+                tokens: ids.len(),
+                truncated: false,
+            };
+            (row, *ids)
+        });
+        let batch = rule(40, BatchMates::Any).batch(8, rows);
+        assert_eq!(batch.ids[4..10], [7, 7, 1, 1, 9, 9]);
+        assert_eq!(batch.mask()[4..10], [1, 1, 0, 0, 1, 1]);
+        assert_eq!((batch.ids.len(), batch.tokens()), (16, 14));
     }
 
     #[test]
     fn a_model_that_minds_its_mates_gets_every_text_alone_and_unpadded() {
-        let batches = rule(400, BatchMates::Single).batches(texts(&[3, 3, 17]));
-        let widths: Vec<usize> = batches.iter().map(|batch| batch.width).collect();
-        assert_eq!(widths, [17, 3, 3]);
+        let rule = rule(400, BatchMates::Single);
+        assert_eq!((rule.width(17), rule.rows_of(17)), (17, 1));
     }
 
     #[test]
     fn no_text_is_made_longer_than_the_model_reads() {
-        let batches = rule(400, BatchMates::Any).batches(texts(&[58]));
-        assert_eq!(batches[0].width, 60);
+        assert_eq!(rule(400, BatchMates::Any).width(58), 60);
     }
 
     proptest! {
         #[test]
-        fn every_text_is_in_one_batch_and_its_length_is_its_own(
-            lengths in prop::collection::vec(1usize..=60, 0..80),
+        fn a_batch_of_more_than_one_text_is_within_the_budget(
+            tokens in 1usize..=60,
             budget in 1usize..300,
         ) {
             let rule = rule(budget, BatchMates::Any);
-            let mut seen = vec![0; lengths.len()];
-            for batch in rule.batches(texts(&lengths)) {
-                prop_assert_eq!(batch.ids.len(), batch.width * batch.rows.len());
-                prop_assert!(batch.rows.len() == 1 || batch.ids.len() <= budget);
-                for row in &batch.rows {
-                    seen[row.index] += 1;
-                    prop_assert_eq!(row.tokens, lengths[row.index]);
-                    prop_assert_eq!(batch.width, rule.width(row.tokens));
-                }
-            }
-            prop_assert!(seen.iter().all(|times| *times == 1));
+            let width = rule.width(tokens);
+            prop_assert!((tokens..tokens + LENGTH_STEP).contains(&width));
+            let rows = rule.rows_of(width);
+            prop_assert!(rows == 1 || rows * width <= budget);
+            prop_assert!((rows + 1) * width > budget);
         }
     }
 }

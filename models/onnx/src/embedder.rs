@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use quire_model::{Embedder, EmbedderInfo, Embedding, ModelError, Role};
+use quire_model::{Call, Embedder, EmbedderInfo, Embedding, ModelError, Role};
 
-use crate::batch::Batch;
 use crate::catalogue::{ModelSpec, Precision};
 use crate::files::Identity;
+use crate::handoff::QuestionTokens;
 use crate::model::{LoadError, OnnxModel};
-use crate::pool::pool;
-use crate::run::{Output, RunError};
+use crate::pool::{pool, unit_tokens};
+use crate::run::RunError;
 
 /// An embedder on ONNX Runtime. A text's vector depends on the text, its role
 /// and the kind of processor, and on nothing else: not on its batch, the
@@ -68,7 +68,8 @@ impl OnnxEmbedder {
     /// # Errors
     /// When the model does not give a unit vector.
     pub fn probe(&self) -> Result<(), ModelError> {
-        self.embed(&["quire"], Role::Question).map(|_| ())
+        self.embed(&["quire"], Role::Question, &Call::new())
+            .map(|_| ())
     }
 }
 
@@ -77,9 +78,9 @@ impl Embedder for OnnxEmbedder {
         &self.info
     }
 
-    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Embedding>, ModelError> {
+    fn embed(&self, texts: &[&str], role: Role, call: &Call) -> Result<Vec<Embedding>, ModelError> {
         let mut embeddings = vec![None; texts.len()];
-        self.embed_each(texts, role, &mut |batch| {
+        self.embed_each(texts, role, call, &mut |batch| {
             for (index, embedding) in batch {
                 embeddings[index] = Some(embedding);
             }
@@ -95,6 +96,7 @@ impl Embedder for OnnxEmbedder {
         &self,
         texts: &[&str],
         role: Role,
+        call: &Call,
         done: &mut dyn FnMut(Vec<(usize, Embedding)>) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
         let prefix = match role {
@@ -103,45 +105,36 @@ impl Embedder for OnnxEmbedder {
         };
         let tokenizer = self.model.tokenizer();
         let (dims, pooling) = (self.info.dims, self.info.pooling);
-        let read = move |batch: &Batch, output: &Output<'_>| {
-            token_vectors(batch, output, dims, |tokens| {
-                Ok(pool(tokens, dims, pooling)?)
-            })
+        let hand_off = match role {
+            Role::Question => Some(self.model.hand_off()).filter(|to| to.is_wanted()),
+            Role::Passage => None,
         };
+        let leave = hand_off.is_some();
         self.model.run_each(
             texts.len(),
+            call,
             &|index| tokenizer.encode(prefix, texts[index], self.info.max_tokens),
-            read,
-            &mut |batch, vectors| done(embeddings(batch, vectors)),
+            move |output| {
+                let tokens = output.tokens(dims)?;
+                // A token without a direction is late interaction's error.
+                let left = leave.then(|| unit_tokens(tokens, dims).ok()).flatten();
+                Ok((pool(tokens, dims, pooling)?, left))
+            },
+            &mut |values| {
+                let embeddings = values.into_iter().map(|(row, (vector, left))| {
+                    if let (Some(hand_off), Some(vectors)) = (hand_off, left) {
+                        let truncated = row.truncated;
+                        hand_off.leave(texts[row.index], QuestionTokens { vectors, truncated });
+                    }
+                    let embedding = Embedding {
+                        vector,
+                        tokens: row.tokens as u32,
+                        truncated: row.truncated,
+                    };
+                    (row.index, embedding)
+                });
+                done(embeddings.collect())
+            },
         )
     }
-}
-
-fn embeddings(batch: &Batch, vectors: Vec<Vec<f32>>) -> Vec<(usize, Embedding)> {
-    let rows = batch.rows.iter().zip(vectors);
-    rows.map(|(row, vector)| {
-        let embedding = Embedding {
-            vector,
-            tokens: row.tokens as u32,
-            truncated: row.truncated,
-        };
-        (row.index, embedding)
-    })
-    .collect()
-}
-
-/// One value a text, from its token vectors (`tokens * dims`, no padding).
-pub(crate) fn token_vectors<T>(
-    batch: &Batch,
-    output: &Output<'_>,
-    dims: usize,
-    read: impl Fn(&[f32]) -> Result<T, RunError>,
-) -> Result<Vec<T>, RunError> {
-    output.expect(&[batch.rows.len(), batch.width, dims])?;
-    batch
-        .rows
-        .iter()
-        .zip(output.values.chunks_exact(batch.width * dims))
-        .map(|(row, tokens)| read(&tokens[..row.tokens * dims]))
-        .collect()
 }

@@ -1,32 +1,27 @@
 //! A loaded model: tokenizer, sessions, identity.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel, sync_channel};
-use std::time::Duration;
 
-use ort::session::Session;
-use quire_model::ModelError;
+use quire_model::{Call, ModelError};
 
-use crate::batch::{Batch, BatchRule};
+use crate::batch::BatchRule;
 use crate::catalogue::{CatalogueError, ModelSpec, Precision};
 use crate::device::DeviceChoice;
 use crate::digest::DigestCache;
+use crate::feed::{Done, Encode, Failure, run_each};
 use crate::files::{FilesError, Identity, ModelFiles};
-use crate::run::{Output, Ports, RunError, run};
+use crate::handoff::HandOff;
+use crate::queue::{Limits, Queue};
+use crate::run::{RunError, TextOutput};
 use crate::runtime::Runtime;
 use crate::session::{Graph, SessionError, SessionOptions, open};
-use crate::text::{Encoded, TextTokenizer, TokenizerError};
-use crate::worker::{Reply, Workers};
-
-/// Texts that are tokenized and sorted by length at a time: enough to fill
-/// batches, few enough that a resumed run loses little.
-const WINDOW: usize = 256;
+use crate::stats::ModelStats;
+use crate::text::{TextTokenizer, TokenizerError};
+use crate::worker::Workers;
 
 /// A model that is loaded and has proven that it runs. Shared: the small
-/// profile embeds and reranks with one.
+/// profile embeds and reranks with one, and all callers share its queue.
 pub struct OnnxModel {
     spec: ModelSpec,
     precision: Precision,
@@ -34,12 +29,8 @@ pub struct OnnxModel {
     identity: Identity,
     device: DeviceChoice,
     tokenizer: Arc<TextTokenizer>,
-    rule: BatchRule,
-    workers: Workers<Session>,
-    ports: Arc<Ports>,
-    /// Nanoseconds that sessions were running, over all workers.
-    busy: Arc<AtomicU64>,
-    counts: Counts,
+    workers: Workers,
+    hand_off: HandOff,
 }
 
 /// A model that cannot be loaded.
@@ -94,43 +85,6 @@ impl From<FilesError> for LoadError {
     }
 }
 
-/// What a model has done since it was loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BatchStats {
-    /// Texts, or pairs.
-    pub texts: u64,
-    /// Texts that were cut short.
-    pub truncated: u64,
-    /// Runs of a session.
-    pub batches: u64,
-    /// Tokens, without padding.
-    pub tokens: u64,
-    /// Tokens computed, padding included.
-    pub padded_tokens: u64,
-    /// Time in which the sessions ran, added up over the workers and divided
-    /// by their number: what of the wall clock was the model.
-    pub model_time: Duration,
-}
-
-impl BatchStats {
-    /// The share of the computed tokens that was padding, from 0 to 1.
-    pub fn padding_share(&self) -> f64 {
-        if self.padded_tokens == 0 {
-            return 0.0;
-        }
-        1.0 - self.tokens as f64 / self.padded_tokens as f64
-    }
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    texts: AtomicU64,
-    truncated: AtomicU64,
-    batches: AtomicU64,
-    tokens: AtomicU64,
-    padded_tokens: AtomicU64,
-}
-
 impl OnnxModel {
     /// Loads a model: reads its identity, checks pinned digests, opens its
     /// sessions on the device asked for and runs each graph once.
@@ -172,11 +126,23 @@ impl OnnxModel {
                 model: spec.name.clone(),
                 source,
             })?;
-        let workers =
-            Workers::start(&spec.name, opened.sessions).map_err(|source| LoadError::Threads {
+        let rule = BatchRule {
+            budget: options.budget_on(opened.device.device),
+            mates: set.batch,
+            max_tokens: spec.max_tokens,
+            pad_id: spec.pad_id,
+        };
+        let limits = Limits {
+            questions: options.queue,
+            linger: options.linger,
+        };
+        let queue = Queue::new(rule, limits);
+        let workers = Workers::start(&spec.name, opened.sessions, queue).map_err(|source| {
+            LoadError::Threads {
                 model: spec.name.clone(),
                 source,
-            })?;
+            }
+        })?;
         tracing::info!(
             model = spec.name,
             %precision,
@@ -192,17 +158,9 @@ impl OnnxModel {
             revision: set.source.revision().to_owned(),
             identity,
             tokenizer: Arc::new(tokenizer),
-            rule: BatchRule {
-                budget: options.budget_on(opened.device.device),
-                mates: set.batch,
-                max_tokens: spec.max_tokens,
-                pad_id: spec.pad_id,
-            },
             device: opened.device,
             workers,
-            ports: Arc::new(opened.ports),
-            busy: Arc::default(),
-            counts: Counts::default(),
+            hand_off: HandOff::default(),
         }))
     }
 
@@ -236,17 +194,24 @@ impl OnnxModel {
         Arc::clone(&self.tokenizer)
     }
 
-    /// What it has done so far.
-    pub fn stats(&self) -> BatchStats {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        BatchStats {
-            texts: read(&self.counts.texts),
-            truncated: read(&self.counts.truncated),
-            batches: read(&self.counts.batches),
-            tokens: read(&self.counts.tokens),
-            padded_tokens: read(&self.counts.padded_tokens),
-            model_time: Duration::from_nanos(read(&self.busy) / self.workers.len().max(1) as u64),
+    /// What it has done so far and is doing.
+    pub fn stats(&self) -> ModelStats {
+        let stats = self.workers.queue().stats();
+        ModelStats {
+            model_time: stats.model_time / self.workers.len().max(1) as u32,
+            ..stats
         }
+    }
+
+    /// What the embedder leaves for late interaction.
+    pub(crate) fn hand_off(&self) -> &HandOff {
+        &self.hand_off
+    }
+
+    /// How many of the longest texts keep every worker busy for one run.
+    pub(crate) fn texts_at_once(&self) -> usize {
+        let rule = self.workers.queue().rule();
+        self.workers.len() * rule.rows_of(rule.max_tokens)
     }
 
     pub(crate) fn error(
@@ -257,92 +222,21 @@ impl OnnxModel {
     }
 
     /// Runs the model over `texts` texts. `encode` gives each one's tokens,
-    /// `read` takes one value a text from a batch's output, on the worker's
-    /// thread, and `done` gets a batch's values as soon as there are any.
-    /// Tokenizing the next window overlaps the model's work on this one.
+    /// `read` takes one value a text from the output, on a worker's thread, and
+    /// `done` gets values as soon as there are any, until it breaks.
     pub(crate) fn run_each<T: Send + 'static>(
         &self,
         texts: usize,
-        encode: &(dyn Fn(usize) -> Result<Encoded, TokenizerError> + Sync),
-        read: impl Fn(&Batch, &Output<'_>) -> Result<Vec<T>, RunError> + Clone + Send + 'static,
-        done: &mut dyn FnMut(&Batch, Vec<T>) -> ControlFlow<()>,
+        call: &Call,
+        encode: &Encode<'_>,
+        read: impl Fn(&TextOutput<'_>) -> Result<T, RunError> + Send + Sync + 'static,
+        done: &mut Done<'_, T>,
     ) -> Result<(), ModelError> {
-        let window = |start: usize| -> Result<Vec<Batch>, TokenizerError> {
-            let texts = (start..texts.min(start + WINDOW))
-                .map(|index| Ok((index, encode(index)?)))
-                .collect::<Result<_, _>>()?;
-            Ok(self.rule.batches(texts))
-        };
-        if texts <= WINDOW {
-            return self.run_windows(std::iter::once(window(0)), read, done);
-        }
-        std::thread::scope(|scope| {
-            let (windows, ready) = sync_channel(1);
-            scope.spawn(move || {
-                for start in (0..texts).step_by(WINDOW) {
-                    // An error, or nobody listening: either way the last.
-                    let window = window(start);
-                    let last = window.is_err();
-                    if windows.send(window).is_err() || last {
-                        return;
-                    }
-                }
-            });
-            self.run_windows(ready, read, done)
+        let queue = self.workers.queue();
+        run_each(queue, texts, call, encode, read, done).map_err(|failure| match failure {
+            Failure::Stopped(stop) => self.error(stop),
+            Failure::Tokenizer(error) => self.error(error),
+            Failure::Run(error) => self.error(error),
         })
-    }
-
-    fn run_windows<T: Send + 'static>(
-        &self,
-        windows: impl IntoIterator<Item = Result<Vec<Batch>, TokenizerError>>,
-        read: impl Fn(&Batch, &Output<'_>) -> Result<Vec<T>, RunError> + Clone + Send + 'static,
-        done: &mut dyn FnMut(&Batch, Vec<T>) -> ControlFlow<()>,
-    ) -> Result<(), ModelError> {
-        let (reply, replies) = channel::<Reply<Vec<T>>>();
-        let mut waiting = 0;
-        for window in windows {
-            for batch in window.map_err(|error| self.error(error))? {
-                if waiting == self.workers.depth() {
-                    waiting -= 1;
-                    if self.take(&replies, done)?.is_break() {
-                        return Ok(());
-                    }
-                }
-                let (ports, busy, read) = (self.ports.clone(), self.busy.clone(), read.clone());
-                let work = move |session: &mut Session, batch: &Batch| {
-                    run(session, &ports, batch, &busy, read)
-                };
-                self.workers
-                    .submit(batch, work, &reply)
-                    .map_err(|error| self.error(error))?;
-                waiting += 1;
-            }
-        }
-        for _ in 0..waiting {
-            if self.take(&replies, done)?.is_break() {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for one batch and hands it on.
-    fn take<T>(
-        &self,
-        replies: &Receiver<Reply<Vec<T>>>,
-        done: &mut dyn FnMut(&Batch, Vec<T>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ModelError> {
-        let (batch, values) = replies.recv().map_err(|_| self.error(RunError::Ended))?;
-        let values = values.map_err(|error| self.error(error))?;
-        let add = |count: &AtomicU64, number: usize| {
-            count.fetch_add(number as u64, Ordering::Relaxed);
-        };
-        let truncated = batch.rows.iter().filter(|row| row.truncated).count();
-        add(&self.counts.texts, batch.rows.len());
-        add(&self.counts.truncated, truncated);
-        add(&self.counts.batches, 1);
-        add(&self.counts.tokens, batch.tokens());
-        add(&self.counts.padded_tokens, batch.ids.len());
-        Ok(done(&batch, values))
     }
 }

@@ -60,39 +60,6 @@ pub(crate) fn unit_tokens(tokens: &[f32], dims: usize) -> Result<Vec<f32>, NoDir
     Ok(all)
 }
 
-/// The mean over the question's tokens of the best cosine with a passage
-/// token. Both are unit vectors of `dims` values, token after token, and
-/// neither is empty.
-pub(crate) fn max_sim(question: &[f32], passage: &[f32], dims: usize) -> f64 {
-    let best = |token: &[f32]| {
-        passage
-            .chunks_exact(dims)
-            .map(|other| dot(token, other))
-            .fold(f32::NEG_INFINITY, f32::max)
-    };
-    let tokens = question.len() / dims;
-    let sum: f64 = question
-        .chunks_exact(dims)
-        .map(|token| f64::from(best(token)))
-        .sum();
-    sum / tokens as f64
-}
-
-/// The dot product, summed in eight interleaved parts: an order that a
-/// compiler can keep in one vector register and that is the same everywhere.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0f32; 8];
-    let (a_parts, a_rest) = a.as_chunks::<8>();
-    let (b_parts, b_rest) = b.as_chunks::<8>();
-    for (a, b) in a_parts.iter().zip(b_parts) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,15 +79,6 @@ mod tests {
         assert!(pool(&[f32::INFINITY, 1.0], 2, Pooling::Mean).is_err());
     }
 
-    #[test]
-    fn each_question_token_counts_with_its_best_match() {
-        let question = [1.0, 0.0, 0.0, 1.0];
-        let passage = [0.6, 0.8, 1.0, 0.0];
-        let expected = (1.0 + f64::from(0.8f32)) / 2.0;
-        assert_eq!(max_sim(&question, &passage, 2), expected);
-        assert_eq!(max_sim(&question, &question, 2), 1.0);
-    }
-
     proptest! {
         #[test]
         fn pooled_vectors_have_unit_length(
@@ -131,15 +89,6 @@ mod tests {
                 let length = vector.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
                 prop_assert!((length - 1.0).abs() < 1e-6);
             }
-        }
-
-        #[test]
-        fn the_fast_dot_product_is_the_plain_one(
-            pairs in prop::collection::vec((-1f32..1.0, -1f32..1.0), 0..40),
-        ) {
-            let (a, b): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
-            let plain: f64 = pairs.iter().map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-            prop_assert!((f64::from(dot(&a, &b)) - plain).abs() < 1e-5);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! One run of a session over one batch.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::Arc;
 
 use ort::session::Session;
 use ort::value::Tensor;
 
 use crate::batch::Batch;
 use crate::pool::NoDirection;
+use crate::worker::Compute;
 
 /// A run that gave no result. The workers live on.
 #[derive(Debug, thiserror::Error)]
@@ -58,25 +58,57 @@ pub(crate) struct Output<'a> {
     pub(crate) name: &'a str,
     pub(crate) shape: &'a [i64],
     pub(crate) values: &'a [f32],
+    /// Texts in the batch.
+    pub(crate) rows: usize,
+    /// Their padded length.
+    pub(crate) width: usize,
 }
 
-impl Output<'_> {
-    /// Checks the output's shape.
-    pub(crate) fn expect(&self, expected: &[usize]) -> Result<(), RunError> {
-        let equal = self.shape.len() == expected.len()
-            && self
-                .shape
-                .iter()
-                .zip(expected)
-                .all(|(found, expected)| usize::try_from(*found) == Ok(*expected));
-        if equal {
-            return Ok(());
+impl<'a> Output<'a> {
+    /// The part that is the text's at `row`, which has that many `tokens`.
+    pub(crate) fn text(&'a self, row: usize, tokens: usize) -> TextOutput<'a> {
+        TextOutput {
+            output: self,
+            row,
+            tokens,
         }
-        Err(RunError::Shape {
-            name: self.name.to_owned(),
-            found: self.shape.to_vec(),
-            expected: expected.to_vec(),
-        })
+    }
+}
+
+/// A model's output for one text of a batch.
+pub(crate) struct TextOutput<'a> {
+    output: &'a Output<'a>,
+    row: usize,
+    tokens: usize,
+}
+
+impl<'a> TextOutput<'a> {
+    /// The text's vectors of `dims` values, one a token, without padding.
+    pub(crate) fn tokens(&self, dims: usize) -> Result<&'a [f32], RunError> {
+        let values = self.values(&[self.output.width, dims])?;
+        Ok(&values[..self.tokens * dims])
+    }
+
+    /// The text's values, which have the shape `expected`.
+    pub(crate) fn values(&self, expected: &[usize]) -> Result<&'a [f32], RunError> {
+        let Output {
+            name,
+            shape,
+            values,
+            rows,
+            ..
+        } = self.output;
+        let expected = [&[*rows], expected].concat();
+        let same = |(found, expected): (&i64, &usize)| usize::try_from(*found) == Ok(*expected);
+        if shape.len() != expected.len() || !shape.iter().zip(&expected).all(same) {
+            return Err(RunError::Shape {
+                name: (*name).to_owned(),
+                found: shape.to_vec(),
+                expected,
+            });
+        }
+        let each = values.len() / rows;
+        Ok(&values[self.row * each..][..each])
     }
 }
 
@@ -89,15 +121,29 @@ pub(crate) struct Ports {
     pub(crate) output: String,
 }
 
-/// Runs a batch and reads its output. The time the session took is added to
-/// `busy`, in nanoseconds.
-pub(crate) fn run<T>(
+/// A session and what it is asked for.
+pub(crate) struct GraphSession {
+    pub(crate) session: Session,
+    pub(crate) ports: Arc<Ports>,
+}
+
+impl Compute for GraphSession {
+    fn compute(
+        &mut self,
+        batch: &Batch,
+        read: &mut dyn FnMut(&Output<'_>),
+    ) -> Result<(), RunError> {
+        run(&mut self.session, &self.ports, batch, read)
+    }
+}
+
+/// Runs a batch and has its output read.
+pub(crate) fn run(
     session: &mut Session,
     ports: &Ports,
     batch: &Batch,
-    busy: &AtomicU64,
-    read: impl FnOnce(&Batch, &Output<'_>) -> Result<T, RunError>,
-) -> Result<T, RunError> {
+    read: &mut dyn FnMut(&Output<'_>),
+) -> Result<(), RunError> {
     let fail = |source| RunError::Runtime {
         rows: batch.rows.len(),
         width: batch.width,
@@ -114,16 +160,15 @@ pub(crate) fn run<T>(
         let tensor = Tensor::from_array((shape, values)).map_err(fail)?;
         inputs.push((name.as_str(), tensor));
     }
-    let start = Instant::now();
     let outputs = session.run(inputs).map_err(fail)?;
-    let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    busy.fetch_add(nanoseconds, Ordering::Relaxed);
     let output = &outputs[ports.output.as_str()];
     let (shape, values) = output.try_extract_tensor::<f32>().map_err(fail)?;
-    let output = Output {
+    read(&Output {
         name: &ports.output,
         shape,
         values,
-    };
-    read(batch, &output)
+        rows: batch.rows.len(),
+        width: batch.width,
+    });
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Opening a model's graph on a device.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
+use std::time::Duration;
 
 use ort::ep;
 use ort::session::Session;
@@ -9,7 +10,7 @@ use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 
 use crate::batch::{Batch, Row};
 use crate::device::{Device, DeviceChoice, DeviceError, prove_cuda};
-use crate::run::{Ports, RunError, run};
+use crate::run::{GraphSession, Ports, RunError, run};
 use crate::runtime::Runtime;
 
 /// How a model's sessions are opened and fed.
@@ -30,6 +31,16 @@ pub struct SessionOptions {
     /// Tokens in a batch at most, padding included; `None` for what suits the
     /// device. A text's vector does not depend on it.
     pub token_budget: Option<usize>,
+    /// How long a question waits for others of its padded length, to share a
+    /// run with them, while another session runs questions. An idle model
+    /// never waits. 0 as a rule: where several sessions share a processor, 32
+    /// short questions in one run take as long as 32 runs, and what was not
+    /// run meanwhile is lost. A text's vector does not depend on it.
+    pub linger: Duration,
+    /// Texts of questions that may wait; a call beyond that is refused at once
+    /// ([`Stop::QueueFull`](quire_model::Stop::QueueFull)). Indexing is never
+    /// refused and waits outside.
+    pub queue: usize,
 }
 
 /// Tokens in a batch for each thread of a processor, and at least. A batch
@@ -52,6 +63,8 @@ impl SessionOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             spinning: false,
             token_budget: None,
+            linger: Duration::ZERO,
+            queue: 4096,
         }
     }
 
@@ -125,8 +138,7 @@ pub enum SessionError {
 
 /// A model's sessions, opened and tried.
 pub(crate) struct Opened {
-    pub(crate) sessions: Vec<Session>,
-    pub(crate) ports: Ports,
+    pub(crate) sessions: Vec<GraphSession>,
     pub(crate) device: DeviceChoice,
 }
 
@@ -146,9 +158,8 @@ pub(crate) fn open(
     options: &SessionOptions,
 ) -> Result<Opened, SessionError> {
     let on_cpu = |reason: String| {
-        open_on(runtime, graph, options, None).map(|(sessions, ports)| Opened {
+        open_on(runtime, graph, options, None).map(|sessions| Opened {
             sessions,
-            ports,
             device: DeviceChoice {
                 device: Device::Cpu,
                 reason,
@@ -156,9 +167,8 @@ pub(crate) fn open(
         })
     };
     let on_cuda = |number: u32, reason: &str| {
-        open_on(runtime, graph, options, Some(number)).map(|(sessions, ports)| Opened {
+        open_on(runtime, graph, options, Some(number)).map(|sessions| Opened {
             sessions,
-            ports,
             device: DeviceChoice {
                 device: Device::Cuda(number),
                 reason: reason.to_owned(),
@@ -185,7 +195,7 @@ fn open_on(
     graph: &Graph<'_>,
     options: &SessionOptions,
     cuda: Option<u32>,
-) -> Result<(Vec<Session>, Ports), SessionError> {
+) -> Result<Vec<GraphSession>, SessionError> {
     let mut first = Prover::open(runtime, graph, options, cuda)?;
     let ports = ports(&first.session, graph)?;
     first.prove(&ports, graph, cuda)?;
@@ -194,7 +204,12 @@ fn open_on(
         let session = commit(builder(runtime, options, cuda), graph, cuda)?;
         sessions.push(session);
     }
-    Ok((sessions, ports))
+    let ports = Arc::new(ports);
+    let with_ports = |session| GraphSession {
+        session,
+        ports: Arc::clone(&ports),
+    };
+    Ok(sessions.into_iter().map(with_ports).collect())
 }
 
 /// A session whose first run is watched.
@@ -250,16 +265,11 @@ impl Prover {
             // Ids that every vocabulary has.
             ids: vec![0, 3, 2, 1, 1, 1, 1, 1],
         };
-        run(
-            &mut self.session,
-            ports,
-            &batch,
-            &AtomicU64::new(0),
-            |_, _| Ok(()),
-        )
-        .map_err(|source| SessionError::Probe {
-            path: graph.path.to_owned(),
-            source,
+        run(&mut self.session, ports, &batch, &mut |_| ()).map_err(|source| {
+            SessionError::Probe {
+                path: graph.path.to_owned(),
+                source,
+            }
         })?;
         let (Some(number), Some(_folder)) = (cuda, self.profile.take()) else {
             return Ok(());

@@ -8,7 +8,7 @@ mod support;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use quire_model::{Embedder as _, RerankMethod, Reranker as _, Role};
+use quire_model::{Call, Embedder as _, RerankMethod, Reranker as _, Role};
 use quire_onnx::{
     CrossEncoder, Device, DigestCache, LateInteraction, LoadError, OnnxEmbedder, OnnxModel,
     Precision, SessionError, SessionOptions,
@@ -54,7 +54,9 @@ fn cls_vectors_are_those_of_the_independent_forward_pass() {
         .map(|text| ids(&tokenizer, text))
         .collect();
     let expected = random.oracle("sentence_embedding", &all);
-    let found = embedder.embed(plain_texts(), Role::Passage).unwrap();
+    let found = embedder
+        .embed(plain_texts(), Role::Passage, &Call::new())
+        .unwrap();
     for ((found, expected), ids) in found.iter().zip(&expected).zip(&all) {
         close(&found.vector, &numbers(expected));
         assert_eq!(found.tokens as usize, ids.len());
@@ -74,7 +76,9 @@ fn eight_thousand_tokens_are_read_and_the_rest_is_flagged() {
     let random = RandomModel::embedder(&long);
     let embedder = OnnxEmbedder::new(random.load(&plain())).unwrap();
     let text = "whale ship captain ".repeat(2731);
-    let found = &embedder.embed(&[&text], Role::Passage).unwrap()[0];
+    let found = &embedder
+        .embed(&[&text], Role::Passage, &Call::new())
+        .unwrap()[0];
     assert_eq!((found.tokens, found.truncated), (8192, true));
 
     let mut ids = ids(&random.plain_tokenizer(), &text);
@@ -109,7 +113,9 @@ fn late_interaction_is_max_sim_over_all_tokens() {
         };
         vectors[0].iter().map(best).sum::<f64>() / vectors[0].len() as f64
     };
-    let scores = reranker.rerank(question, plain_texts()).unwrap();
+    let scores = reranker
+        .rerank(question, plain_texts(), &Call::new())
+        .unwrap();
     for (score, passage) in scores.iter().zip(&vectors[1..]) {
         close(&[score.score], &[max_sim(passage)]);
     }
@@ -132,14 +138,22 @@ fn a_cross_encoders_score_is_the_sigmoid_of_the_pairs_logit() {
     // <s> question </s></s> passage </s>
     assert_eq!(pairs[3][pairs[3].len() - 3..], [2, 2, 2]);
     let expected = random.oracle("logits", &pairs);
-    let scores = reranker.rerank(question, plain_texts()).unwrap();
+    let scores = reranker
+        .rerank(question, plain_texts(), &Call::new())
+        .unwrap();
     for ((score, logit), pair) in scores.iter().zip(&expected).zip(&pairs) {
         close(&[score.score], &[1.0 / (1.0 + (-numbers(logit)[0]).exp())]);
         assert_eq!(score.tokens as usize, pair.len());
         assert!(!score.truncated);
     }
-    for (text, together) in TEXTS.iter().zip(reranker.rerank(question, &TEXTS).unwrap()) {
-        assert_eq!(reranker.rerank(question, &[text]).unwrap(), [together]);
+    for (text, together) in TEXTS
+        .iter()
+        .zip(reranker.rerank(question, &TEXTS, &Call::new()).unwrap())
+    {
+        assert_eq!(
+            reranker.rerank(question, &[text], &Call::new()).unwrap(),
+            [together]
+        );
     }
     reranker.probe().unwrap();
 }
@@ -152,7 +166,7 @@ fn of_a_pair_that_is_too_long_the_passage_is_cut_and_flagged() {
     let long = "whale ship captain ".repeat(300);
     let longer = "whale ship captain ".repeat(400);
     let scores = reranker
-        .rerank(question, &["king", &long, &longer])
+        .rerank(question, &["king", &long, &longer], &Call::new())
         .unwrap();
     let flags: Vec<(u32, bool)> = scores.iter().map(|s| (s.tokens, s.truncated)).collect();
     assert_eq!(flags[1..], [(512, true), (512, true)]);
@@ -161,7 +175,9 @@ fn of_a_pair_that_is_too_long_the_passage_is_cut_and_flagged() {
     assert_eq!(scores[1].score, scores[2].score);
 
     // A question that leaves too little room is cut, and every score says so.
-    let scores = reranker.rerank(&long, &["king", "queen"]).unwrap();
+    let scores = reranker
+        .rerank(&long, &["king", "queen"], &Call::new())
+        .unwrap();
     assert!(
         scores
             .iter()
@@ -185,7 +201,7 @@ fn finished_batches_come_as_they_are_ready_and_each_text_once() {
     let mut seen = vec![0; texts.len()];
     let mut calls = 0;
     embedder
-        .embed_each(&texts, Role::Passage, &mut |batch| {
+        .embed_each(&texts, Role::Passage, &Call::bulk(), &mut |batch| {
             calls += 1;
             batch.iter().for_each(|(index, _)| seen[*index] += 1);
             ControlFlow::Continue(())
@@ -196,7 +212,7 @@ fn finished_batches_come_as_they_are_ready_and_each_text_once() {
 
     let mut got = 0;
     embedder
-        .embed_each(&texts, Role::Passage, &mut |batch| {
+        .embed_each(&texts, Role::Passage, &Call::bulk(), &mut |batch| {
             got += batch.len();
             ControlFlow::Break(())
         })
@@ -221,14 +237,21 @@ fn a_failed_run_fails_its_request_and_the_next_one_works() {
         .filter_map(char::from_u32)
         .take(2000)
         .collect::<String>();
-    let before = embedder.embed(&["king"], Role::Passage).unwrap();
+    let before = embedder
+        .embed(&["king"], Role::Passage, &Call::new())
+        .unwrap();
     let error = embedder
-        .embed(&["king", &beyond], Role::Passage)
+        .embed(&["king", &beyond], Role::Passage, &Call::new())
         .unwrap_err();
     assert_eq!(error.to_string(), "the model random failed");
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("1 texts of 512 tokens"), "{cause}");
-    assert_eq!(embedder.embed(&["king"], Role::Passage).unwrap(), before);
+    assert_eq!(
+        embedder
+            .embed(&["king"], Role::Passage, &Call::new())
+            .unwrap(),
+        before
+    );
 }
 
 #[test]
@@ -316,7 +339,9 @@ fn a_vector_length_that_is_not_the_catalogues_is_an_error() {
     let mut random = RandomModel::embedder(&TINY);
     random.spec.embedder.as_mut().unwrap().dims = 32;
     let embedder = OnnxEmbedder::new(random.load(&plain())).unwrap();
-    let error = embedder.embed(&["king"], Role::Passage).unwrap_err();
+    let error = embedder
+        .embed(&["king"], Role::Passage, &Call::new())
+        .unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("[1, 8, 64]"), "{cause}");
 }

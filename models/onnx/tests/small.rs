@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use quire_model::{Embedder as _, Embedding, Reranker as _, Role, Tokenizer as _};
+use quire_model::{Call, Embedder as _, Embedding, Reranker as _, Role, Tokenizer as _};
 use quire_onnx::{LateInteraction, OnnxEmbedder, OnnxModel, Precision, SessionOptions};
 use support::{plain, small};
 
@@ -30,7 +30,7 @@ fn embedder(precision: Precision, options: &SessionOptions) -> OnnxEmbedder {
 }
 
 fn embed(embedder: &OnnxEmbedder, texts: &[&str]) -> Vec<Embedding> {
-    embedder.embed(texts, Role::Passage).unwrap()
+    embedder.embed(texts, Role::Passage, &Call::new()).unwrap()
 }
 
 fn dot(a: &Embedding, b: &Embedding) -> f64 {
@@ -115,7 +115,9 @@ fn the_model_tells_what_it_read() {
     // Written marks are read as characters, more than one token each.
     assert!(read[4].tokens > read[0].tokens + 6, "{}", read[4].tokens);
 
-    let question = embedder.embed(&["word"], Role::Question).unwrap();
+    let question = embedder
+        .embed(&["word"], Role::Question, &Call::new())
+        .unwrap();
     assert_ne!(question[0].vector, read[2].vector);
 
     let stats = embedder.model().stats();
@@ -135,18 +137,25 @@ fn late_interaction_prefers_the_passage_that_answers() {
         "港务长名叫布兰特。",
     ];
     let question = "Who was the harbour master?";
-    let scores = reranker.rerank(question, &passages).unwrap();
+    let scores = reranker.rerank(question, &passages, &Call::new()).unwrap();
     assert!(scores[0].score > scores[1].score + 0.02, "{scores:?}");
     assert!(scores[2].score > scores[1].score, "{scores:?}");
     assert!(scores.iter().all(|s| s.score <= 1.0001 && !s.truncated));
     for (passage, together) in passages.iter().zip(&scores) {
-        let alone = reranker.rerank(question, &[passage]).unwrap();
+        let alone = reranker.rerank(question, &[passage], &Call::new()).unwrap();
         assert_eq!(alone, [*together]);
     }
-    assert!(reranker.rerank(question, &[]).unwrap().is_empty());
+    assert!(
+        reranker
+            .rerank(question, &[], &Call::new())
+            .unwrap()
+            .is_empty()
+    );
 
     let long = "why ".repeat(600);
-    let flagged = reranker.rerank(&long, &passages[..1]).unwrap();
+    let flagged = reranker
+        .rerank(&long, &passages[..1], &Call::new())
+        .unwrap();
     assert!(flagged[0].truncated);
 }
 

@@ -1,9 +1,16 @@
 //! The command line.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub use bench::{
+    BenchArgs, BenchArrivals, BenchCommand, BenchCompareArgs, BenchIndexArgs, BenchLoadArgs,
+    BenchPutArgs, BenchRequestArgs,
+};
 
 /// From books to ranked evidence: the retrieval baseline for book-length
 /// question answering.
@@ -61,6 +68,28 @@ Examples:
 
 Without --book every book indexed under the current settings is searched.")]
     Search(SearchArgs),
+    /// Serve search over HTTP
+    #[command(after_long_help = "\
+Examples:
+  quire serve                                on this machine alone, port 8080
+  curl -s 127.0.0.1:8080/v1/search -H 'content-type: application/json' \\
+       -d '{\"question\": \"Who rings the fog bell?\"}'
+  quire serve --address 0.0.0.0:8080 --keys keys.txt
+  quire serve --log-format json 2> quire.log
+
+Prints one line, `listening on http://...`, and logs to standard error. /docs
+shows the whole interface. SIGTERM or Ctrl-C ends it once the queries in flight
+are answered; a second one at once.
+
+A file of keys has one `read NAME SECRET` or `admin NAME SECRET` a line and may
+be readable by its owner alone. Only admin keys may add and remove books.
+
+OTEL_EXPORTER_OTLP_ENDPOINT sends a span for each query to a collector (OTLP as
+JSON over HTTP); OTEL_EXPORTER_OTLP_HEADERS and OTEL_SERVICE_NAME are honoured.")]
+    Serve(Box<ServeArgs>),
+    /// Look at what a served query did, or run it again
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// List the indexed books
     Books(BooksArgs),
     /// Show a passage in full, with its neighbours
@@ -83,6 +112,25 @@ Examples:
   quire eval cranfield cranfield/
   quire eval fairytaleqa fairytaleqa/ --within-group")]
     Eval(EvalArgs),
+    /// Load a running server and measure it; or time indexing
+    #[command(after_long_help = "\
+Examples:
+  quire bench --questions asked.jsonl                        one client, 10 seconds
+  quire bench --questions asked.jsonl --concurrency 1,8,32 --check
+  quire bench --questions asked.jsonl --rate 20 --duration 60
+  quire bench --questions asked.jsonl --sweep --html knee.html --json knee.json
+  quire bench compare before.json after.json
+  quire bench index novels/
+
+In a closed loop a client asks again when it has its answer; refused with 429 or
+503, it waits as long as Retry-After says, at most 5 seconds. In an open loop
+requests are sent at their times, and latency counts from then: a server that
+stalls is charged for every request that was due meanwhile.
+
+The environment variable QUIRE_KEY holds the key of a server that wants one.
+
+Exit code 3: with --check, an answer was not the idle server's.")]
+    Bench(Box<BenchArgs>),
     /// List, fetch and check models
     #[command(subcommand)]
     Models(ModelsCommand),
@@ -255,6 +303,109 @@ pub struct SearchArgs {
     pub json: bool,
     #[command(flatten)]
     pub budgets: BudgetArgs,
+    #[command(flatten)]
+    pub cut: CutArgs,
+    #[command(flatten)]
+    pub models: ModelArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Where to listen; port 0 for any that is free [default: 127.0.0.1:8080]
+    #[arg(long, env = "QUIRE_ADDRESS", value_name = "IP:PORT")]
+    pub address: Option<String>,
+    /// File of keys; needed to listen elsewhere than on this machine
+    #[arg(long, env = "QUIRE_KEYS", value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// Write every query to the trace log in the data folder [default: true]
+    #[arg(long, env = "QUIRE_TRACES", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub traces: Option<bool>,
+    /// MiB of traces to keep; the oldest go first [default: 1024]
+    #[arg(long, env = "QUIRE_TRACE_DISK", value_name = "MIB")]
+    pub trace_disk: Option<u64>,
+    /// How the log is written: text or json [default: text]
+    #[arg(long, env = "QUIRE_LOG_FORMAT", value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    #[command(flatten)]
+    pub limits: ServeLimitArgs,
+    #[command(flatten)]
+    pub budgets: BudgetArgs,
+    #[command(flatten)]
+    pub cut: CutArgs,
+    #[command(flatten)]
+    pub models: ModelArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct ServeLimitArgs {
+    /// Queries that run at once [default: 32]
+    #[arg(long, env = "QUIRE_WORKERS", value_name = "N")]
+    pub workers: Option<usize>,
+    /// Queries that may wait for their turn; more are refused with 429 [default: 256]
+    #[arg(long, env = "QUIRE_QUEUE", value_name = "N")]
+    pub queue: Option<usize>,
+    /// Milliseconds a query may take that names no timeout_ms [default: 30000]
+    #[arg(long, env = "QUIRE_TIMEOUT", value_name = "MS")]
+    pub timeout: Option<u64>,
+    /// MiB one upload may have [default: 256]
+    #[arg(long, env = "QUIRE_MAX_UPLOAD", value_name = "MIB")]
+    pub max_upload: Option<u64>,
+    /// Connections that may be open at once [default: 1024]
+    #[arg(long, env = "QUIRE_CONNECTIONS", value_name = "N")]
+    pub connections: Option<usize>,
+    /// Seconds that queries in flight have to end when the server is told to stop [default: 30]
+    #[arg(long, env = "QUIRE_DRAIN", value_name = "SECONDS")]
+    pub drain: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON document a line
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show what each stage of a served query ranked
+    #[command(after_long_help = "\
+Example:
+  quire trace show 000001-0000002a-9f3c   the trace_id of a response")]
+    Show(TraceShowArgs),
+    /// Run a served query again and say whether every id and score is the same
+    #[command(after_long_help = "\
+Example:
+  quire trace replay 000001-0000002a-9f3c
+
+Exits with 3 if anything differs, after naming the first difference of each
+stage and what has changed since: models, budgets, passages.")]
+    Replay(TraceReplayArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct TraceShowArgs {
+    /// The trace's id
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Ranks to show of each stage
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print one JSON document (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceReplayArgs {
+    /// The trace's id
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Print one JSON document (docs/json.md)
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub cut: CutArgs,
     #[command(flatten)]

@@ -15,7 +15,7 @@ pub struct Context {
     pub settings: Settings,
     pub home: Home,
     pub output: Output,
-    pub log: String,
+    log: Option<String>,
 }
 
 impl Context {
@@ -23,13 +23,18 @@ impl Context {
         let mut settings = Settings::read(global)?;
         let home = Home::find(&mut settings, global)?;
         let output = Output::new(settings.color(global.color)?);
-        let log = settings.or("log", global.log.clone(), "warn".to_owned())?;
+        let log = settings.optional("log", global.log.clone())?;
         Ok(Self {
             settings,
             home,
             output,
             log,
         })
+    }
+
+    /// What is logged: what the settings say, or else `default`.
+    pub fn log_level(&self, default: &str) -> String {
+        self.log.clone().unwrap_or_else(|| default.to_owned())
     }
 
     /// The folder of the indexes.

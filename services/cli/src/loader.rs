@@ -9,11 +9,13 @@ use anyhow::Result;
 use quire_engine::{CutSettings, ModelSource, Models, recipe};
 use quire_hub::{HubConfig, find_cached};
 use quire_index::Recipe;
-use quire_model::{EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo};
+use quire_model::{
+    Call, EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo,
+};
 use quire_onnx::{
     Catalogue, CrossEncoder, Device, DigestCache, FileSpec, LateInteraction, LoadError, ModelFiles,
-    ModelSpec, OnnxEmbedder, OnnxModel, Precision, Runtime, SessionOptions, Source, built_file,
-    cpu_features, embedder_info, reranker_info,
+    ModelSpec, ModelStats, OnnxEmbedder, OnnxModel, Precision, Runtime, SessionOptions, Source,
+    built_file, cpu_features, embedder_info, reranker_info,
 };
 
 use crate::home::Home;
@@ -54,7 +56,12 @@ impl Reranker for LoadedWhenUsed {
         &self.info
     }
 
-    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError> {
+    fn rerank(
+        &self,
+        question: &str,
+        passages: &[&str],
+        call: &Call,
+    ) -> Result<Vec<RerankScore>, ModelError> {
         let reranker = {
             let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             match &*loaded {
@@ -66,7 +73,7 @@ impl Reranker for LoadedWhenUsed {
                 }
             }
         };
-        reranker.rerank(question, passages)
+        reranker.rerank(question, passages, call)
     }
 }
 
@@ -80,7 +87,12 @@ pub struct Loader {
     library: PathBuf,
     rerank_cache: usize,
     loaded: Mutex<Option<Models>>,
+    /// The models that are loaded, for their figures.
+    running: Running,
 }
+
+/// Models by their role, in the order they were loaded.
+type Running = Arc<Mutex<Vec<(&'static str, Arc<OnnxModel>)>>>;
 
 impl Loader {
     /// Finds the files of the profile and reads what identifies them.
@@ -133,7 +145,22 @@ impl Loader {
             embedder,
             reranker,
             loaded: Mutex::new(None),
+            running: Running::default(),
         })
+    }
+
+    /// What each model of the profile has done, by its role.
+    pub fn stats(&self) -> Vec<(String, ModelStats)> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let roles = ["embedder", "reranker"].into_iter();
+        let roles = roles.filter(|role| *role == "embedder" || !self.same_model());
+        roles
+            .map(|role| {
+                let model = running.iter().find(|(loaded, _)| *loaded == role);
+                let stats = model.map(|(_, model)| model.stats());
+                (role.to_owned(), stats.unwrap_or_default())
+            })
+            .collect()
     }
 
     /// The recipe these models and a way of cutting make.
@@ -144,6 +171,7 @@ impl Loader {
     fn load(&self) -> Result<Models> {
         let runtime = Runtime::load(&self.library)?;
         let embedding = self.embedder.load(&runtime)?;
+        note(&self.running, "embedder", &embedding);
         let reranker: Arc<dyn Reranker> = if self.same_model() {
             Arc::new(self.late_interaction(Arc::clone(&embedding))?)
         } else {
@@ -180,8 +208,10 @@ impl Loader {
         } = &self.reranker;
         let identity = files.identify(spec, *precision, digests)?;
         let (chosen, method, bytes) = (self.reranker.clone(), self.method, self.rerank_cache);
+        let running = Arc::clone(&self.running);
         let load = move || -> Result<Arc<dyn Reranker>, LoadError> {
             let model = chosen.load(&runtime)?;
+            note(&running, "reranker", &model);
             Ok(match method {
                 RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(model)?),
                 RerankMethod::LateInteraction => {
@@ -208,6 +238,11 @@ impl ModelSource for Loader {
             .map_err(|error| ModelError::new(&self.embedder.spec.name, error))?;
         Ok(loaded.insert(models).clone())
     }
+}
+
+fn note(running: &Running, role: &'static str, model: &Arc<OnnxModel>) {
+    let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    running.push((role, Arc::clone(model)));
 }
 
 /// A session for each thread where the weights are small enough to be copied:

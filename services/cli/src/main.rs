@@ -18,7 +18,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::args::{Cli, Command, ModelsCommand};
+use crate::args::{Cli, Command, LogFormat, ModelsCommand, TraceCommand};
 use crate::context::Context;
 
 /// How a command that did not fail ended.
@@ -47,15 +47,28 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<Ending> {
     let mut context = Context::new(&cli.global)?;
-    start_log(&context.log)?;
+    let (level, format) = match &cli.command {
+        Command::Serve(args) => (
+            "info",
+            context
+                .settings
+                .or("log-format", args.log_format, LogFormat::Text)?,
+        ),
+        _ => ("warn", LogFormat::Text),
+    };
+    start_log(&context.log_level(level), format, &cli.command)?;
     match cli.command {
         Command::Index(args) => commands::index::run(&mut context, args),
         Command::Search(args) => commands::search::run(&mut context, args),
+        Command::Serve(args) => commands::serve::run(&mut context, *args),
+        Command::Trace(TraceCommand::Show(args)) => commands::trace::show(&context, args),
+        Command::Trace(TraceCommand::Replay(args)) => commands::trace::replay(&mut context, args),
         Command::Books(args) => commands::books::run(&context, args),
         Command::Show(args) => commands::show::run(&context, args),
         Command::Rm(args) => commands::rm::run(&context, args),
         Command::Verify(args) => commands::verify::run(&context, args),
         Command::Eval(args) => commands::eval::run(&mut context, args),
+        Command::Bench(args) => commands::bench::run(&mut context, *args),
         Command::Models(ModelsCommand::List(args)) => commands::models::list(&mut context, args),
         Command::Models(ModelsCommand::Pull(args)) => commands::models::pull(&mut context, args),
         Command::Models(ModelsCommand::Verify(args)) => {
@@ -89,16 +102,20 @@ fn one_line(error: &(dyn Error + 'static)) -> String {
     line
 }
 
-fn start_log(level: &str) -> Result<()> {
+fn start_log(level: &str, format: LogFormat, command: &Command) -> Result<()> {
     let filter: LevelFilter = level.parse().map_err(|_| {
         anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
     })?;
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_max_level(filter)
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
-        .without_time()
-        .init();
+        .with_ansi(io::stderr().is_terminal());
+    match (command, format) {
+        (Command::Serve(_), LogFormat::Json) => log.json().flatten_event(true).init(),
+        (Command::Serve(_), LogFormat::Text) => log.init(),
+        // What a command says while somebody looks on needs no time.
+        _ => log.without_time().init(),
+    }
     Ok(())
 }
 

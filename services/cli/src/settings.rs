@@ -11,10 +11,10 @@ use quire_engine::{Budgets, CutSettings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, ModelArgs};
+use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, LogFormat, ModelArgs};
 
 /// Every key of the configuration file: the flags' names.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 31] = [
     "home",
     "data",
     "color",
@@ -35,6 +35,17 @@ const KEYS: [&str; 20] = [
     "encoding",
     "strict",
     "catalogue",
+    "address",
+    "keys",
+    "traces",
+    "trace-disk",
+    "log-format",
+    "workers",
+    "queue",
+    "timeout",
+    "max-upload",
+    "connections",
+    "drain",
 ];
 
 /// Where a setting's value is from.
@@ -241,6 +252,15 @@ impl Settings {
 
     pub fn color(&mut self, given: Option<ColorWhen>) -> Result<ColorWhen> {
         self.or("color", given, ColorWhen::Auto)
+    }
+}
+
+impl Display for LogFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        })
     }
 }
 

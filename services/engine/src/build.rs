@@ -12,7 +12,7 @@ use quire_index::{
     Manifest, PassageRecord, PassageTable, Recipe, ResumeLog, SourceRecord, Staging, Store,
     rfc3339,
 };
-use quire_model::{ModelError, Role, Tokenizer};
+use quire_model::{Call, ModelError, Role, Stop, Tokenizer};
 
 use crate::models::reranker_record;
 use crate::{EngineError, ModelSource, Models, StageName, dense};
@@ -49,6 +49,12 @@ pub enum BuildEvent {
 pub trait Progress: Sync {
     /// Something happened.
     fn event(&self, event: BuildEvent);
+
+    /// Whether the build is to stop. Asked after each batch; what is embedded
+    /// by then is kept, and the next build goes on from there.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Tells nobody.
@@ -348,9 +354,10 @@ fn embed_passages(
     let missing_texts: Vec<&str> = missing.iter().map(|&at| texts[at as usize]).collect();
     let mut tokens = 0;
     let mut outcome = Ok(());
+    let mut stopped = false;
     models
         .embedder
-        .embed_each(&missing_texts, Role::Passage, &mut |batch| {
+        .embed_each(&missing_texts, Role::Passage, &Call::bulk(), &mut |batch| {
             let batch: Vec<LoggedEmbedding> = batch
                 .into_iter()
                 .map(|(at, embedding)| LoggedEmbedding {
@@ -364,7 +371,8 @@ fn embed_passages(
             done += batch.iter().map(|e| of_passage(e.ordinal)).sum::<u64>();
             outcome = log.append(&batch);
             progress.event(BuildEvent::Embedded { done, total });
-            if outcome.is_ok() {
+            stopped = progress.stopped();
+            if outcome.is_ok() && !stopped {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -372,6 +380,12 @@ fn embed_passages(
         })
         .map_err(failed)?;
     outcome.map_err(|error| EngineError::stage(StageName::EmbedPassages, error))?;
+    if stopped && done < total {
+        return Err(EngineError::Stopped {
+            stage: StageName::EmbedPassages,
+            stop: Stop::Cancelled,
+        });
+    }
     Ok(Embedded { log, tokens })
 }
 

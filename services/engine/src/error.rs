@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use quire_corpus::{BookId, ChunkId};
 use quire_index::RecipeKey;
-use quire_model::ModelError;
+use quire_model::{ModelError, Stop};
 
 use crate::BudgetError;
 
@@ -63,6 +63,15 @@ pub enum EngineError {
         /// Why.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// A stage was not run, or not to its end: nobody waits for it any more,
+    /// or too much is waiting already. Nothing is wrong with it.
+    #[error("the {stage} stage was not run: {stop}")]
+    Stopped {
+        /// Which one.
+        stage: StageName,
+        /// Why.
+        stop: Stop,
+    },
     /// The book has no artifact under this recipe.
     #[error("book {book} is not indexed under recipe {recipe}; run `quire index` on its file")]
     NotIndexed {
@@ -104,9 +113,11 @@ pub enum EngineError {
 
 impl EngineError {
     pub(crate) fn stage(stage: StageName, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Stage {
-            stage,
-            source: source.into(),
+        let source = source.into();
+        let stop = source.downcast_ref::<ModelError>();
+        match stop.and_then(ModelError::stop) {
+            Some(stop) => Self::Stopped { stage, stop },
+            None => Self::Stage { stage, source },
         }
     }
 }

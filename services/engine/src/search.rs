@@ -1,13 +1,13 @@
 //! One query, from the question to the evidence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use quire_corpus::ChunkId;
 use quire_index::{RRF_K, Ranking, fuse};
-use quire_model::Role;
+use quire_model::{Call, Role};
 
 use crate::blend::{Blend, Candidate, blend};
 use crate::trace::{Place, RerankStage, Stage, Timing, scored};
@@ -52,6 +52,24 @@ pub fn search(
     question: &str,
     budgets: &Budgets,
 ) -> Result<Search, EngineError> {
+    search_within(view, models, question, budgets, &Call::new(), None)
+}
+
+/// [`search`] for somebody who does not wait for ever. `call` ends the query
+/// between two stages or in the models' queue; at `rerank_until` the reranker,
+/// which scores the best candidates first, leaves the rest as fusion had them.
+/// How deep it got is in the trace.
+///
+/// # Errors
+/// Those of [`search`], and [`EngineError::Stopped`] when `call` ends.
+pub fn search_within(
+    view: &View,
+    models: &Models,
+    question: &str,
+    budgets: &Budgets,
+    call: &Call,
+    rerank_until: Option<Instant>,
+) -> Result<Search, EngineError> {
     let started = Instant::now();
     budgets.check()?;
     if question.trim().is_empty() {
@@ -60,7 +78,7 @@ pub fn search(
 
     let (lexical, embedded) = thread::scope(|threads| {
         let lexical = threads.spawn(|| timed(|| view.lexical(question, budgets.lexical)));
-        let embedded = timed(|| embed(models, question));
+        let embedded = timed(|| embed(models, question, call));
         let lexical = lexical
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -68,6 +86,7 @@ pub fn search(
     });
     let (lexical, lexical_time) = stage(StageName::Lexical, lexical)?;
     let (question_vector, embed_time) = stage(StageName::Embed, embedded)?;
+    wanted(call, StageName::Dense)?;
     let (dense, dense_time) = stage(
         StageName::Dense,
         timed(|| view.dense(&question_vector.vector, budgets)),
@@ -80,8 +99,15 @@ pub fn search(
     let reranked = if candidates.is_empty() {
         None
     } else {
-        let outcome =
-            timed(|| rerank(view, models, question, &question_vector.vector, &candidates));
+        wanted(call, StageName::Rerank)?;
+        let first_stage = FirstStage {
+            question,
+            vector: &question_vector.vector,
+            lexical: &lexical,
+            lexical_is_whole: lexical.len() < budgets.lexical,
+            dense: &dense,
+        };
+        let outcome = timed(|| rerank(view, models, &first_stage, &candidates, call, rerank_until));
         let ((stage, ranking), wall) = self::stage(StageName::Rerank, outcome)?;
         Some((
             RerankStage {
@@ -95,7 +121,7 @@ pub fn search(
     let best_first = match &reranked {
         Some((_, ranking)) => ranking
             .chunks()
-            .chain(fused.chunks().skip(candidates.len()))
+            .chain(fused.chunks().skip(ranking.len()))
             .collect(),
         None => fused.chunks().collect::<Vec<_>>(),
     };
@@ -145,42 +171,113 @@ fn stage<T>(
 ) -> Result<(T, Duration), EngineError> {
     match outcome {
         Ok(done) => Ok((done, wall)),
-        Err(source) => Err(EngineError::Stage {
-            stage: name,
-            source,
-        }),
+        Err(source) => Err(EngineError::stage(name, source)),
     }
 }
 
-fn embed(models: &Models, question: &str) -> Result<quire_model::Embedding, StageError> {
-    let mut embedded = models.embedder.embed(&[question], Role::Question)?;
+/// Whether anybody still waits, before the next stage.
+fn wanted(call: &Call, stage: StageName) -> Result<(), EngineError> {
+    match call.stop() {
+        Some(stop) => Err(EngineError::Stopped { stage, stop }),
+        None => Ok(()),
+    }
+}
+
+fn embed(
+    models: &Models,
+    question: &str,
+    call: &Call,
+) -> Result<quire_model::Embedding, StageError> {
+    let mut embedded = models.embedder.embed(&[question], Role::Question, call)?;
     match (embedded.pop(), embedded.is_empty()) {
         (Some(embedding), true) => Ok(embedding),
         _ => Err("the embedder did not give one vector for one question".into()),
     }
 }
 
-/// Scores the candidates by the reranker and blends in the first stage's own
-/// scores, which are computed for candidates that only one retriever listed.
+/// What the first stage knows about the candidates.
+struct FirstStage<'a> {
+    question: &'a str,
+    vector: &'a [f32],
+    lexical: &'a Ranking,
+    /// Whether BM25's list was not cut off: what is not in it scores 0.
+    lexical_is_whole: bool,
+    dense: &'a Ranking,
+}
+
+impl FirstStage<'_> {
+    fn lexical_scores(&self, view: &View, chunks: &[ChunkId]) -> Result<Vec<f64>, StageError> {
+        completed(self.lexical, chunks, |missing| {
+            if self.lexical_is_whole {
+                return Ok(vec![0.0; missing.len()]);
+            }
+            view.lexical_scores(self.question, missing)
+        })
+    }
+
+    fn dense_scores(&self, view: &View, chunks: &[ChunkId]) -> Result<Vec<f64>, StageError> {
+        completed(self.dense, chunks, |missing| {
+            view.dense_scores(self.vector, missing)
+        })
+    }
+}
+
+/// The score of each of `chunks`: that of the ranking, or else from `score`.
+fn completed(
+    ranking: &Ranking,
+    chunks: &[ChunkId],
+    score: impl FnOnce(&[ChunkId]) -> Result<Vec<f64>, StageError>,
+) -> Result<Vec<f64>, StageError> {
+    let ranked: BTreeMap<ChunkId, f64> = ranking
+        .hits()
+        .iter()
+        .map(|hit| (hit.chunk, hit.score))
+        .collect();
+    let is_missing = |chunk: &ChunkId| !ranked.contains_key(chunk);
+    let missing: Vec<ChunkId> = chunks.iter().copied().filter(is_missing).collect();
+    let scored: BTreeMap<ChunkId, f64> = if missing.is_empty() {
+        BTreeMap::new()
+    } else {
+        let scores = score(&missing)?;
+        missing.iter().copied().zip(scores).collect()
+    };
+    let of = |chunk| ranked.get(chunk).or_else(|| scored.get(chunk)).copied();
+    chunks
+        .iter()
+        .map(|chunk| of(chunk).ok_or_else(|| format!("passage {chunk} has no score").into()))
+        .collect()
+}
+
+/// Scores the candidates by the reranker, the best first, and blends in the
+/// first stage's own scores, which are computed for candidates that only one
+/// retriever listed.
 fn rerank(
     view: &View,
     models: &Models,
-    question: &str,
-    question_vector: &[f32],
+    first_stage: &FirstStage<'_>,
     candidates: &[ChunkId],
+    call: &Call,
+    until: Option<Instant>,
 ) -> Result<(RerankStage, Ranking), StageError> {
     let mut texts = Vec::with_capacity(candidates.len());
     for &chunk in candidates {
         texts.push(view.passage(chunk)?.text);
     }
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let scores = models.reranker.rerank(question, &texts)?;
-    if scores.len() != candidates.len() {
+    let (reranker, question) = (&models.reranker, first_stage.question);
+    let scores = match until {
+        Some(until) => reranker.rerank_until(question, &texts, call, until)?,
+        None => reranker.rerank(question, &texts, call)?,
+    };
+    let too_few = until.is_none() && scores.len() < candidates.len();
+    if too_few || scores.len() > candidates.len() {
         return Err("the reranker did not give one score a passage".into());
     }
-    let method = models.reranker.info().method;
-    let dense = view.dense_scores(question_vector, candidates)?;
-    let lexical = view.lexical_scores(question, candidates)?;
+    let wanted = candidates.len();
+    let candidates = &candidates[..scores.len()];
+    let method = reranker.info().method;
+    let dense = first_stage.dense_scores(view, candidates)?;
+    let lexical = first_stage.lexical_scores(view, candidates)?;
     let scored_candidates: Vec<Candidate> = (0..candidates.len())
         .map(|i| Candidate {
             chunk: candidates[i],
@@ -201,6 +298,7 @@ fn rerank(
     let stage = RerankStage {
         wall_ms: 0.0,
         method,
+        wanted,
         tokens: scores.iter().map(|score| u64::from(score.tokens)).sum(),
         hits: scored(&ranking),
         scores: ranking.chunks().map(own_score).collect(),

@@ -125,6 +125,9 @@ pub struct RerankStage {
     pub wall_ms: f64,
     /// By which method; late interaction is never called a cross-encoder.
     pub method: RerankMethod,
+    /// How many candidates there were to score. Fewer are in `hits` only where
+    /// the query had a budget of time, and it ended.
+    pub wanted: usize,
     /// Tokens the model read.
     pub tokens: u64,
     /// The candidates in their final order, with the score that ordered them.

@@ -1,4 +1,4 @@
-//! An artifact opened for searching.
+//! Books opened for searching.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,115 +9,224 @@ use quire_bm25::Bm25Index;
 use quire_corpus::{BookId, ChunkId};
 use quire_dense::DenseIndex;
 use quire_index::{
-    ArtifactDir, BookArtifact, Passage, PassageIds, RRF_K, Ranking, Recipe, RecipeKey, Store,
-    guarded,
+    ArtifactDir, BookArtifact, ChapterRecord, LibraryId, Manifest, Passage, PassageIds, RRF_K,
+    Ranking, Recipe, RecipeKey, Store, guarded,
 };
 
 use crate::build::{DENSE, LEXICAL, tool};
 use crate::recipe::room_for_passage;
 use crate::trace::Fingerprint;
-use crate::{Blend, Budgets, EngineError, Models, library};
+use crate::{Blend, Budgets, EngineError, Models, StageName, library};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// One book or several, opened: both views, texts and passages. Every file was
-/// checked against its manifest when it was opened.
+/// One book, opened: both views, text and passages. Every file was checked
+/// against its manifest when it was opened. To be shared by any number of
+/// [`View`]s.
+pub struct OpenBook {
+    id: BookId,
+    title: String,
+    dir: ArtifactDir,
+    artifact: BookArtifact,
+    views: Views,
+}
+
+/// Both views of one artifact, over the same passages.
+struct Views {
+    lexical: Bm25Index,
+    dense: DenseIndex,
+}
+
+impl Views {
+    fn open(artifact: &ArtifactDir, passages: PassageIds) -> Result<Self, EngineError> {
+        let failed = |source: Failure| EngineError::Open {
+            path: artifact.path().to_owned(),
+            source,
+        };
+        let passages = Arc::new(passages);
+        let recipe = &artifact.manifest().recipe;
+        let folder = |name| artifact.path().join(name);
+        let lexical = Bm25Index::open(&folder(LEXICAL), passages.clone(), &recipe.analyzer);
+        let dense = DenseIndex::open(&folder(DENSE), passages, &recipe.vectors.graph);
+        Ok(Self {
+            lexical: lexical.map_err(|error| failed(error.into()))?,
+            dense: dense.map_err(|error| failed(error.into()))?,
+        })
+    }
+}
+
+impl OpenBook {
+    /// Opens a book's artifact under a recipe.
+    ///
+    /// # Errors
+    /// When the book is not indexed under the recipe, or a file is missing or
+    /// damaged.
+    pub fn open(store: &Store, book: BookId, recipe: &Recipe) -> Result<Arc<Self>, EngineError> {
+        let recipe = recipe.key();
+        let dir = store
+            .find(book, recipe)?
+            .ok_or(EngineError::NotIndexed { book, recipe })?;
+        dir.check()?;
+        let artifact = BookArtifact::open(&dir)?;
+        let passages = PassageIds::of_books([(book, artifact.table().len() as u32)]);
+        Ok(Arc::new(Self {
+            id: book,
+            title: title_of(&dir),
+            views: Views::open(&dir, passages)?,
+            artifact,
+            dir,
+        }))
+    }
+
+    /// The book.
+    pub fn id(&self) -> BookId {
+        self.id
+    }
+
+    /// Its title.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// How many passages it has.
+    pub fn passages(&self) -> usize {
+        self.artifact.table().len()
+    }
+
+    /// Its chapters, in order.
+    pub fn chapters(&self) -> &[ChapterRecord] {
+        self.artifact.chapters()
+    }
+
+    /// A passage with its text.
+    ///
+    /// # Errors
+    /// When the book has no such passage, or its file changed since it was
+    /// opened.
+    pub fn passage(&self, ordinal: u32) -> Result<Passage, EngineError> {
+        Ok(self.artifact.passage(ordinal)?)
+    }
+
+    /// How it was made.
+    pub fn manifest(&self) -> &Manifest {
+        self.dir.manifest()
+    }
+}
+
+/// What a query searches: one book or several.
 pub struct View {
     name: String,
     recipe: RecipeKey,
     folders: Vec<PathBuf>,
     lexical: Bm25Index,
-    dense: DenseIndex,
-    books: BTreeMap<BookId, OpenBook>,
+    dense: Dense,
+    books: BTreeMap<BookId, Arc<OpenBook>>,
 }
 
-struct OpenBook {
-    artifact: BookArtifact,
-    title: String,
+/// Where the vectors are.
+enum Dense {
+    /// With each book.
+    OfBooks,
+    /// In the artifact of a library.
+    OfLibrary(DenseIndex),
 }
 
 impl View {
-    /// Opens the books' artifacts under a recipe. For several books, the
-    /// artifact of their set is opened, and first built from theirs, without
-    /// embedding, if it is not there.
+    /// Opens the books' artifacts under a recipe, to be searched as one.
     ///
     /// # Errors
     /// When no book is named, one is not indexed under the recipe, or a file
     /// is missing or damaged.
     pub fn open(store: &Store, books: &[BookId], recipe: &Recipe) -> Result<Self, EngineError> {
-        let key = recipe.key();
-        let mut opened = BTreeMap::new();
-        for &book in books {
-            let artifact = store
-                .find(book, key)?
-                .ok_or(EngineError::NotIndexed { book, recipe: key })?;
-            opened.insert(book, artifact);
-        }
-        let searched = match opened.values().next() {
-            None => return Err(EngineError::NoBooks),
-            Some(only) if opened.len() == 1 => only.clone(),
-            Some(_) => library::open_or_build(store, &opened, recipe)?,
-        };
-        Self::of_artifact(&searched, &opened)
+        let books = books
+            .iter()
+            .map(|&book| OpenBook::open(store, book, recipe));
+        Self::of_books(books.collect::<Result<_, _>>()?)
     }
 
-    fn of_artifact(
-        searched: &ArtifactDir,
-        books: &BTreeMap<BookId, ArtifactDir>,
-    ) -> Result<Self, EngineError> {
-        searched.check()?;
-        let mut open = BTreeMap::new();
-        let mut folders = vec![searched.path().to_owned()];
-        for (&book, dir) in books {
-            let artifact = BookArtifact::open(dir)?;
-            if dir.path() != searched.path() {
-                folders.push(dir.path().to_owned());
-            }
-            open.insert(
-                book,
-                OpenBook {
-                    artifact,
-                    title: title_of(dir),
-                },
-            );
-        }
-        let counts = open
-            .iter()
-            .map(|(&book, open)| (book, open.artifact.table().len() as u32));
-        let ids = Arc::new(PassageIds::of_books(counts));
-        let recipe = &searched.manifest().recipe;
-        let open_failed = |source: Failure| EngineError::Open {
-            path: searched.path().to_owned(),
-            source,
+    /// Opened books searched as one. BM25's statistics are those of all their
+    /// passages, and vectors are compared wherever they lie, so every score is
+    /// that of a library's artifact over the same books; nothing is built for
+    /// it. A book that is given twice counts once.
+    ///
+    /// # Errors
+    /// When no book is given, or they were made by different recipes.
+    pub fn of_books(books: Vec<Arc<OpenBook>>) -> Result<Self, EngineError> {
+        let books = by_id(books);
+        let name = match books.values().next() {
+            None => return Err(EngineError::NoBooks),
+            Some(only) if books.len() == 1 => only.dir.key().subject.to_string(),
+            Some(_) => format!("books/{}", LibraryId::of_books(&ids(&books))),
         };
-        let lexical = Bm25Index::open(
-            &searched.path().join(LEXICAL),
-            Arc::clone(&ids),
-            &recipe.analyzer,
-        )
-        .map_err(|error| open_failed(error.into()))?;
-        let dense = DenseIndex::open(&searched.path().join(DENSE), ids, &recipe.vectors.graph)
-            .map_err(|error| open_failed(error.into()))?;
+        let indexes: Vec<&Bm25Index> = books.values().map(|book| &book.views.lexical).collect();
+        let lexical = Bm25Index::together(passage_ids(&books), &indexes)
+            .map_err(|error| EngineError::stage(StageName::Lexical, error))?;
+        Self::new(name, lexical, Dense::OfBooks, books)
+    }
+
+    /// The books' library artifact, put together from theirs without
+    /// embedding if it is not there yet. Scores are those of
+    /// [`open`](Self::open), found faster in a large library: by one index,
+    /// and above the recipe's number of passages by a graph, which may miss a
+    /// passage.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and when the store refuses.
+    pub fn open_library(
+        store: &Store,
+        books: &[BookId],
+        recipe: &Recipe,
+    ) -> Result<Self, EngineError> {
+        let books = books
+            .iter()
+            .map(|&book| OpenBook::open(store, book, recipe));
+        let books = by_id(books.collect::<Result<_, _>>()?);
+        if books.is_empty() {
+            return Err(EngineError::NoBooks);
+        }
+        let dirs = books.values().map(|book| (book.id, book.dir.clone()));
+        let library = library::open_or_build(store, &dirs.collect(), recipe)?;
+        library.check()?;
+        let views = Views::open(&library, PassageIds::clone(&passage_ids(&books)))?;
+        let name = library.key().subject.to_string();
+        let mut view = Self::new(name, views.lexical, Dense::OfLibrary(views.dense), books)?;
+        view.folders.push(library.path().to_owned());
+        Ok(view)
+    }
+
+    fn new(
+        name: String,
+        lexical: Bm25Index,
+        dense: Dense,
+        books: BTreeMap<BookId, Arc<OpenBook>>,
+    ) -> Result<Self, EngineError> {
+        let recipe = books
+            .values()
+            .next()
+            .ok_or(EngineError::NoBooks)?
+            .dir
+            .key()
+            .recipe;
+        let folders = books.values().map(|book| book.dir.path().to_owned());
         Ok(Self {
-            name: searched.key().subject.to_string(),
-            recipe: searched.key().recipe,
-            folders,
+            name,
+            recipe,
+            folders: folders.collect(),
             lexical,
             dense,
-            books: open,
+            books,
         })
     }
 
     /// The books, ascending, with their titles.
     pub fn books(&self) -> impl Iterator<Item = (BookId, &str)> {
-        self.books
-            .iter()
-            .map(|(&book, open)| (book, open.title.as_str()))
+        let books = self.books.iter();
+        books.map(|(&id, book)| (id, book.title.as_str()))
     }
 
     /// The title of a book of the view.
     pub fn title(&self, book: BookId) -> Option<&str> {
-        self.books.get(&book).map(|open| open.title.as_str())
+        self.books.get(&book).map(|book| book.title.as_str())
     }
 
     /// A passage with its text.
@@ -125,11 +234,9 @@ impl View {
     /// # Errors
     /// When it is not in the view, or its file changed since it was opened.
     pub fn passage(&self, chunk: ChunkId) -> Result<Passage, EngineError> {
-        let open = self
-            .books
-            .get(&chunk.book)
-            .ok_or(EngineError::NoPassage(chunk))?;
-        Ok(open.artifact.passage(chunk.ordinal)?)
+        let book = self.books.get(&chunk.book);
+        book.ok_or(EngineError::NoPassage(chunk))?
+            .passage(chunk.ordinal)
     }
 
     /// Where the question's terms stand in a text, as byte ranges.
@@ -138,8 +245,8 @@ impl View {
     }
 
     pub(crate) fn tokens(&self, chunk: ChunkId) -> u32 {
-        let open = self.books.get(&chunk.book);
-        open.and_then(|open| open.artifact.table().get(chunk.ordinal))
+        let book = self.books.get(&chunk.book);
+        book.and_then(|book| book.artifact.table().get(chunk.ordinal))
             .map_or(0, |p| p.tokens)
     }
 
@@ -167,7 +274,22 @@ impl View {
     }
 
     pub(crate) fn dense(&self, question: &[f32], budgets: &Budgets) -> Result<Ranking, Failure> {
-        self.guard(|| self.dense.search(question, budgets.dense, budgets.dense_ef))
+        let Budgets {
+            dense, dense_ef, ..
+        } = *budgets;
+        self.guard(|| -> Result<Ranking, Failure> {
+            let Dense::OfLibrary(library) = &self.dense else {
+                let mut hits = Vec::new();
+                for book in self.books.values() {
+                    let found = book.views.dense.search(question, dense, dense_ef)?;
+                    hits.extend_from_slice(found.hits());
+                }
+                let mut best = Ranking::by_score(hits)?;
+                best.truncate(dense);
+                return Ok(best);
+            };
+            Ok(library.search(question, dense, dense_ef)?)
+        })
     }
 
     pub(crate) fn dense_scores(
@@ -175,7 +297,18 @@ impl View {
         question: &[f32],
         chunks: &[ChunkId],
     ) -> Result<Vec<f64>, Failure> {
-        self.guard(|| self.dense.scores(question, chunks))
+        self.guard(|| -> Result<Vec<f64>, Failure> {
+            let mut scores = Vec::with_capacity(chunks.len());
+            for &chunk in chunks {
+                let book = self.books.get(&chunk.book);
+                let dense = match &self.dense {
+                    Dense::OfLibrary(library) => library,
+                    Dense::OfBooks => &book.ok_or(EngineError::NoPassage(chunk))?.views.dense,
+                };
+                scores.extend(dense.scores(question, &[chunk])?);
+            }
+            Ok(scores)
+        })
     }
 
     /// Runs a reader of mapped files. Its result counts only if the files are
@@ -210,6 +343,20 @@ impl View {
             device: models.device.clone(),
         }
     }
+}
+
+fn by_id(books: Vec<Arc<OpenBook>>) -> BTreeMap<BookId, Arc<OpenBook>> {
+    books.into_iter().map(|book| (book.id, book)).collect()
+}
+
+fn ids(books: &BTreeMap<BookId, Arc<OpenBook>>) -> Vec<BookId> {
+    books.keys().copied().collect()
+}
+
+fn passage_ids(books: &BTreeMap<BookId, Arc<OpenBook>>) -> Arc<PassageIds> {
+    let counts = books.iter();
+    let counts = counts.map(|(&id, book)| (id, book.artifact.table().len() as u32));
+    Arc::new(PassageIds::of_books(counts))
 }
 
 /// The title of a book, or else the name of its file.

@@ -8,15 +8,17 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use quire_corpus::{ReadOptions, SourceBook, read_books};
 use quire_engine::{
-    Budgets, CutSettings, EngineError, How, Models, Silent, View, build, recipe, search, verify,
+    Budgets, BuildEvent, CutSettings, EngineError, How, Models, Progress, Silent, StageName, View,
+    build, recipe, search, search_within, verify,
 };
 use quire_index::{Recipe, Store, StoreError};
 use quire_model::{
-    Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod, RerankScore, Reranker,
-    RerankerInfo, Role, Tokenizer,
+    Call, CancelFlag, Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod,
+    RerankScore, Reranker, RerankerInfo, Role, Stop, Tokenizer,
 };
 use tempfile::TempDir;
 
@@ -63,7 +65,7 @@ impl Embedder for WordCounts {
         &self.info
     }
 
-    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Embedding>, ModelError> {
+    fn embed(&self, texts: &[&str], _: Role, _: &Call) -> Result<Vec<Embedding>, ModelError> {
         let mut embeddings = Vec::new();
         for text in texts {
             if self.embedded.fetch_add(1, Ordering::SeqCst) >= self.most {
@@ -92,10 +94,11 @@ impl Embedder for WordCounts {
         &self,
         texts: &[&str],
         role: Role,
+        call: &Call,
         done: &mut dyn FnMut(Vec<(usize, Embedding)>) -> ControlFlow<()>,
     ) -> Result<(), ModelError> {
         for (batch, texts) in texts.chunks(4).enumerate() {
-            let embeddings = self.embed(texts, role)?;
+            let embeddings = self.embed(texts, role, call)?;
             if done((batch * 4..).zip(embeddings).collect()).is_break() {
                 break;
             }
@@ -137,7 +140,12 @@ impl Reranker for SharedWords {
         &self.info
     }
 
-    fn rerank(&self, question: &str, passages: &[&str]) -> Result<Vec<RerankScore>, ModelError> {
+    fn rerank(
+        &self,
+        question: &str,
+        passages: &[&str],
+        _: &Call,
+    ) -> Result<Vec<RerankScore>, ModelError> {
         let asked: Vec<String> = words(question).collect();
         let mut scores: Vec<RerankScore> = passages
             .iter()
@@ -344,8 +352,8 @@ fn a_library_is_the_same_in_any_order_and_says_which_book_a_hit_is_from() {
     for book in books.iter().rev() {
         back.build(book, &good()).unwrap();
     }
-    let view = View::open(&forth.store, &ids, &a_recipe()).unwrap();
-    View::open(&back.store, &reversed, &a_recipe()).unwrap();
+    let view = View::open_library(&forth.store, &ids, &a_recipe()).unwrap();
+    View::open_library(&back.store, &reversed, &a_recipe()).unwrap();
     let libraries = |fixture: &Fixture| files_of(&fixture.store.root().join("libraries"));
     assert!(!libraries(&forth).is_empty());
     assert_eq!(libraries(&forth), libraries(&back));
@@ -353,6 +361,19 @@ fn a_library_is_the_same_in_any_order_and_says_which_book_a_hit_is_from() {
     let found = search(&view, &good(), "the red lamp in room7", &Budgets::default()).unwrap();
     assert_eq!(found.hits[0].chunk.book, ids[1]);
     assert_eq!(view.title(ids[1]), Some("red"));
+
+    // Opened together, the books give every score the library gives.
+    let together = View::open(&back.store, &reversed, &a_recipe()).unwrap();
+    let of_books = search(
+        &together,
+        &good(),
+        "the red lamp in room7",
+        &Budgets::default(),
+    );
+    let of_books = of_books.unwrap();
+    assert_eq!(of_books.hits, found.hits);
+    assert_eq!(of_books.trace.lexical.hits, found.trace.lexical.hits);
+    assert_eq!(of_books.trace.dense.hits, found.trace.dense.hits);
 
     // A removed book takes the libraries that hold it along.
     forth.store.remove(ids[0]).unwrap();
@@ -398,4 +419,90 @@ fn an_artifact_that_changes_under_a_view_fails_the_query() {
         reopened,
         Err(EngineError::Artifact(_) | EngineError::Store(StoreError::Artifact(_)))
     ));
+}
+
+#[test]
+fn a_budget_of_time_ends_the_reranking_and_says_how_deep_it_got() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 40));
+    fixture.build(&book, &good()).unwrap();
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    let ask = |until: Option<Instant>| {
+        let budgets = Budgets::default();
+        search_within(
+            &view,
+            &good(),
+            "the lamp of room9",
+            &budgets,
+            &Call::new(),
+            until,
+        )
+        .unwrap()
+    };
+    let without = ask(None);
+    let enough = ask(Some(Instant::now() + Duration::from_secs(3600)));
+    assert_eq!(enough.hits, without.hits);
+
+    let none = ask(Some(Instant::now()));
+    let reranked = none.trace.reranked.as_ref().unwrap();
+    assert_eq!((reranked.wanted, reranked.hits.len()), (20, 0));
+    let fused = none.trace.fused.hits.iter().map(|hit| hit.chunk);
+    assert!(none.hits.iter().map(|hit| hit.chunk).eq(fused.take(10)));
+}
+
+#[test]
+fn a_query_nobody_waits_for_any_more_is_not_reranked() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 40));
+    fixture.build(&book, &good()).unwrap();
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    let gone = CancelFlag::default();
+    gone.cancel();
+    for (call, expected) in [
+        (Call::new().cancelled_by(&gone), Stop::Cancelled),
+        (Call::new().until(Instant::now()), Stop::DeadlinePassed),
+    ] {
+        // A reranker that was asked would fail the query by another error.
+        let models = models(Fault::Error, usize::MAX);
+        let budgets = Budgets::default();
+        let error = search_within(&view, &models, "the lamp", &budgets, &call, None).unwrap_err();
+        let EngineError::Stopped { stop, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(stop, expected);
+    }
+}
+
+/// Stops a build after so many events.
+struct StopAfter(AtomicUsize);
+
+impl Progress for StopAfter {
+    fn event(&self, event: BuildEvent) {
+        if matches!(event, BuildEvent::Embedded { .. }) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == 0
+    }
+}
+
+#[test]
+fn a_build_stops_when_it_is_told_to_and_goes_on_from_there() {
+    let fixture = Fixture::new();
+    let book = book("green.txt", &rooms("green", 40));
+    let stop = StopAfter(AtomicUsize::new(2));
+    let models = good();
+    let error = build(&fixture.store, &book, &a_recipe(), &models, &stop).unwrap_err();
+    assert!(matches!(
+        error,
+        EngineError::Stopped {
+            stage: StageName::EmbedPassages,
+            stop: Stop::Cancelled
+        }
+    ));
+    assert_eq!(fixture.build(&book, &models).unwrap(), How::Resumed);
+    let view = View::open(&fixture.store, &[book.id], &a_recipe()).unwrap();
+    assert!(search(&view, &models, "room3", &Budgets::default()).is_ok());
 }

@@ -1,5 +1,6 @@
 //! One module a command.
 
+pub mod bench;
 pub mod books;
 pub mod config;
 pub mod eval;
@@ -7,5 +8,7 @@ pub mod index;
 pub mod models;
 pub mod rm;
 pub mod search;
+pub mod serve;
 pub mod show;
+pub mod trace;
 pub mod verify;

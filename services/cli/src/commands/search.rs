@@ -218,7 +218,7 @@ fn stages(hit: &Hit) -> String {
     said.join(" | ")
 }
 
-fn timings(trace: &Trace) -> String {
+pub(super) fn timings(trace: &Trace) -> String {
     let mut stages = vec![
         ("bm25", trace.lexical.wall_ms),
         ("embed", trace.embed.wall_ms),

@@ -1,0 +1,97 @@
+//! Reading a request's body: never more of it than allowed, never for longer.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout_at};
+
+use crate::config::{Limits, Times};
+use crate::problem::{Code, Problem};
+
+/// The request's body as JSON of that shape.
+///
+/// # Errors
+/// When it is of another kind, too large, late, not UTF-8, not JSON, or of
+/// another shape.
+pub(crate) async fn json<T: DeserializeOwned>(
+    request: Request,
+    limits: &Limits,
+    times: &Times,
+) -> Result<T, Problem> {
+    if media_type(request.headers()) != Some("application/json") {
+        let detail = "The body's Content-Type is not application/json.";
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    let bytes = whole(request.into_body(), limits.json_bytes, times).await?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let detail = format!("The body is not UTF-8 at byte {}.", error.valid_up_to());
+        Problem::new(Code::NotUtf8, detail)
+    })?;
+    serde_json::from_str(text)
+        .map_err(|error| Problem::new(Code::BadJson, format!("The body is not usable: {error}.")))
+}
+
+/// The body's kind without its parameters, as `type/subtype`.
+pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    value.split(';').next().map(str::trim)
+}
+
+async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {
+    let too_large = || {
+        let detail = format!("The body has more than {most} bytes.");
+        Problem::new(Code::TooLarge, detail).closing()
+    };
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let end = Instant::now() + times.json_body;
+    let mut bytes = Vec::new();
+    while let Some(piece) = piece(&mut body, times.body_idle, Some(end)).await? {
+        if piece.len() > most - bytes.len() {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// The next piece of a body; none at its end.
+///
+/// # Errors
+/// When it does not come within `idle` or before `end`, or the client goes.
+pub(crate) async fn piece(
+    body: &mut Body,
+    idle: Duration,
+    end: Option<Instant>,
+) -> Result<Option<Bytes>, Problem> {
+    loop {
+        let soon = Instant::now() + idle;
+        let by = end.map_or(soon, |end| end.min(soon));
+        let frame = match timeout_at(by, body.frame()).await {
+            Err(_) => return Err(late()),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(_))) => return Err(gone()),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        // Trailers say nothing here.
+        if let Ok(data) = frame.into_data() {
+            return Ok(Some(data));
+        }
+    }
+}
+
+/// A body that stands still.
+pub(crate) fn late() -> Problem {
+    Problem::new(Code::BodyTimeout, "The body stood still for too long.").closing()
+}
+
+/// A body that ends before its end.
+pub(crate) fn gone() -> Problem {
+    Problem::new(Code::ClientGone, "The body ended before its end.").closing()
+}

@@ -1,0 +1,35 @@
+//! The engine over HTTP: high throughput, safe under overload, honest about
+//! its state. The only crate that names axum.
+//!
+//! [`Service::start`] takes loaded models, a store and a recipe; [`run`] answers
+//! requests on a listener until it is told to stop. Both are the caller's
+//! choice, so tests choose them.
+//!
+//! A request's way: a connection (`serve`), what all requests go through
+//! (`request`, `access`), its route (`routes`), for a search the queue and a
+//! thread (`pool`) that asks the open books (`shelf`), and out. What goes wrong
+//! becomes an answer in one place (`problem`). Async threads wait and move
+//! bytes; everything else is done on threads of its own.
+
+mod access;
+mod body;
+mod config;
+mod keys;
+mod pool;
+mod problem;
+mod readiness;
+mod request;
+mod routes;
+mod serve;
+mod service;
+mod shelf;
+mod telemetry;
+mod traces;
+pub mod wire;
+
+pub use config::{Limits, ServiceConfig, TelemetryConfig, Times};
+pub use keys::{Key, KeyFileError, Keys, Role};
+pub use problem::Code;
+pub use serve::run;
+pub use service::{Parts, Service, StartError};
+pub use telemetry::{LaneFigures, ModelFigures, ModelStats};

@@ -1,0 +1,437 @@
+//! What goes wrong, as a client sees it: the one place where an error becomes
+//! a status, a code and a remedy (RFC 9457). Nothing of the machine gets out:
+//! causes and paths go to the log, under the request's id.
+
+use std::error::Error;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use quire_corpus::BookId;
+use quire_engine::EngineError;
+use quire_index::StoreError;
+use quire_indexer::jobs::JobError;
+use quire_model::Stop;
+use quire_traces::TraceError;
+
+use crate::wire::ProblemDocument;
+
+/// Declares every code once: its status, its title and what helps by default.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident $name:literal $status:literal $title:literal $remedy:literal;)*) => {
+        /// What went wrong, by a name that stays.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code {
+            $($(#[$doc])* $code,)*
+        }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Self] = &[$(Self::$code),*];
+
+            /// Its name, such as `queue_full`.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$code => $name,)* }
+            }
+
+            /// The status of an answer with it.
+            pub fn status(self) -> u16 {
+                match self { $(Self::$code => $status,)* }
+            }
+
+            pub(crate) fn title(self) -> &'static str {
+                match self { $(Self::$code => $title,)* }
+            }
+
+            pub(crate) fn remedy(self) -> &'static str {
+                match self { $(Self::$code => $remedy,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is no JSON, or not of the shape asked for.
+    BadJson "bad_json" 400 "The body is not the JSON this route takes" "Correct the body; /openapi.json has its shape.";
+    /// The body is not UTF-8.
+    NotUtf8 "not_utf8" 400 "The body is not UTF-8" "Send the body as UTF-8.";
+    /// Something in the address or in a form is not of the shape asked for.
+    BadRequest "bad_request" 400 "The request is not of the shape asked for" "Correct the request; /openapi.json has its shape.";
+    /// Not a book's id, nor the beginning of one.
+    BadId "bad_id" 400 "This is no id" "Give an id as another answer named it; of a book's id the first four or more hexadecimal digits are enough.";
+    /// No key was shown, or none that is known.
+    Unauthorized "unauthorized" 401 "A key is needed" "Send 'Authorization: Bearer KEY' with a key of this service.";
+    /// The key does not allow it.
+    Forbidden "forbidden" 403 "This key may not do that" "Use an admin key.";
+    /// The request names another host than this machine.
+    HostRefused "host_refused" 403 "The host name is not this machine's" "Without keys this service answers to loopback names alone: ask 127.0.0.1 or localhost, or set it up with keys.";
+    /// Another site's page sent the request.
+    OriginRefused "origin_refused" 403 "Another site's page may not use this service" "Without keys this service answers no other site's pages; set it up with keys.";
+    /// There is no such route.
+    NoRoute "no_route" 404 "There is nothing here" "See /docs for what there is.";
+    /// There is no such book.
+    UnknownBook "unknown_book" 404 "There is no such book" "See GET /v1/books for the books there are.";
+    /// There is no such passage.
+    UnknownChunk "unknown_chunk" 404 "There is no such passage" "Use a passage id from a search; passages of a book are numbered from 0.";
+    /// There is no such job.
+    UnknownJob "unknown_job" 404 "There is no such job" "See GET /v1/jobs for the jobs there are; finished jobs are forgotten after a while.";
+    /// There is no such trace.
+    UnknownTrace "unknown_trace" 404 "There is no such trace" "Use a trace id from a search; old traces are removed as the log goes on.";
+    /// The route takes other methods.
+    MethodNotAllowed "method_not_allowed" 405 "The method is not for this route" "Use a method that the Allow header lists.";
+    /// The body did not arrive in time.
+    BodyTimeout "body_timeout" 408 "The body did not arrive in time" "Send the body without pauses.";
+    /// The beginning of an id fits several books.
+    AmbiguousBook "ambiguous_book" 409 "Several books' ids begin so" "Give more digits.";
+    /// Another process is at work on it.
+    Busy "busy" 409 "The book is being indexed" "Wait until its indexing has ended, then try again.";
+    /// The book's files are damaged.
+    DamagedBook "damaged_book" 409 "The book's index is damaged" "Delete the book and index it again.";
+    /// The body is too large.
+    TooLarge "too_large" 413 "The body is too large" "Send less at once.";
+    /// The body's kind is another.
+    UnsupportedMediaType "unsupported_media_type" 415 "The body is of another kind" "Set Content-Type to a kind this route takes; /openapi.json lists them.";
+    /// Nothing was asked.
+    EmptyQuestion "empty_question" 422 "The question is empty" "Ask something.";
+    /// The question is too long.
+    QuestionTooLong "question_too_long" 422 "The question is too long" "Ask a shorter question.";
+    /// A value is out of its range.
+    OutOfRange "out_of_range" 422 "A value is out of range" "Choose a value in the range named.";
+    /// There is no book to search.
+    NoBooks "no_books" 422 "There is no book to search" "Add a book with POST /v1/books.";
+    /// Too much waits already.
+    QueueFull "queue_full" 429 "Too many requests are waiting" "Try again after the time in Retry-After.";
+    /// The client went away.
+    ClientGone "client_gone" 499 "The client went away" "Stay connected until the answer comes.";
+    /// Something failed that the client did not cause.
+    Internal "internal" 500 "Something failed inside" "Try again; if it stays so, give the request id to whoever runs this service.";
+    /// A stage of the query failed.
+    StageFailed "stage_failed" 500 "A stage of the query failed" "Try again; if it stays so, give the request id to whoever runs this service.";
+    /// The service is stopping.
+    Draining "draining" 503 "The service is stopping" "Ask again after the time in Retry-After.";
+    /// The service is starting.
+    NotReady "not_ready" 503 "The service is starting" "Ask again after the time in Retry-After; /readyz says when.";
+    /// Too many are connected.
+    TooManyConnections "too_many_connections" 503 "Too many clients are connected" "Use fewer connections, or try again after the time in Retry-After.";
+    /// The disk took no more.
+    StorageRefused "storage_refused" 503 "The disk does not take it" "Try again later; if it stays so, whoever runs this service must make room.";
+    /// What was asked for is switched off.
+    SwitchedOff "switched_off" 404 "This is switched off here" "Ask whoever runs this service to switch it on.";
+    /// The query's time was up.
+    Timeout "timeout" 504 "The time for this request was up" "Allow more with timeout_ms, ask for less, or try again later.";
+}
+
+/// An error as a client sees it, and for the log what lies behind it.
+#[derive(Debug)]
+pub struct Problem {
+    code: Code,
+    detail: String,
+    retry_after: Option<u64>,
+    close: bool,
+    cause: Option<String>,
+}
+
+impl Problem {
+    /// A problem of that code; `detail` says what is wrong with this request.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            retry_after: matches!(code.status(), 429 | 503).then_some(1),
+            close: false,
+            cause: None,
+        }
+    }
+
+    /// The same, to be tried again after that time; at least a second.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait.as_secs_f64().ceil().max(1.0) as u64);
+        self
+    }
+
+    /// The same, after which nothing more is read from the connection.
+    #[must_use]
+    pub fn closing(mut self) -> Self {
+        self.close = true;
+        self
+    }
+
+    /// The same, with what lies behind it, for the log alone.
+    #[must_use]
+    pub fn because(mut self, cause: &(dyn Error + 'static)) -> Self {
+        self.cause = Some(chain(cause));
+        self
+    }
+
+    /// A failure that is not the client's, of which it learns nothing.
+    pub fn internal(cause: impl Into<String>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::new(Code::Internal, "The request could not be carried out.")
+        }
+    }
+
+    /// What went wrong.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The answer, under the request's id.
+    pub fn response(self, request_id: &str) -> Response {
+        if let Some(cause) = &self.cause {
+            tracing::error!(request_id, code = self.code.name(), cause, "request failed");
+        }
+        let document = ProblemDocument {
+            kind: format!("/problems/{}", self.code.name()),
+            title: self.code.title().to_owned(),
+            status: self.code.status(),
+            detail: self.detail,
+            code: self.code.name().to_owned(),
+            remedy: self.code.remedy().to_owned(),
+            request_id: request_id.to_owned(),
+        };
+        let json = serde_json::to_vec(&document).unwrap_or_default();
+        let mut response = Response::new(Body::from(json));
+        *response.status_mut() =
+            StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        let problem = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, problem);
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == Code::Unauthorized {
+            let scheme = HeaderValue::from_static("Bearer realm=\"quire\"");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if self.close {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.extensions_mut().insert(self.code);
+        response
+    }
+}
+
+/// Inside the service a problem travels in an empty answer's extensions, until
+/// the outermost layer, which knows the request's id, writes it.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        response
+            .extensions_mut()
+            .insert(Carried(std::sync::Arc::new(std::sync::Mutex::new(Some(
+                self,
+            )))));
+        response
+    }
+}
+
+/// A problem on its way out. Extensions must be cloneable, a problem is not.
+#[derive(Clone)]
+struct Carried(std::sync::Arc<std::sync::Mutex<Option<Problem>>>);
+
+/// The answer as the client gets it: a problem in it is written out.
+pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
+    let Some(Carried(carried)) = response.extensions_mut().remove::<Carried>() else {
+        return response;
+    };
+    let problem = carried.lock().ok().and_then(|mut carried| carried.take());
+    let mut written = problem
+        .unwrap_or_else(|| Problem::internal("a problem was written twice"))
+        .response(request_id);
+    // What the router adds, such as Allow.
+    for (name, value) in response.headers() {
+        if name != header::CONTENT_LENGTH {
+            written
+                .headers_mut()
+                .entry(name)
+                .or_insert_with(|| value.clone());
+        }
+    }
+    written
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match &error {
+            EngineError::EmptyQuestion => Self::new(Code::EmptyQuestion, "The question is empty."),
+            EngineError::Budget(budget) => Self::new(Code::OutOfRange, sentence(budget)),
+            EngineError::Stopped { stage, stop } => match stop {
+                Stop::QueueFull => Self::new(
+                    Code::QueueFull,
+                    format!("Too much waits for the model of the {stage} stage."),
+                ),
+                Stop::DeadlinePassed => Self::new(
+                    Code::Timeout,
+                    format!("The time was up before the {stage} stage had ended."),
+                ),
+                Stop::Cancelled => Self::new(Code::ClientGone, "The client went away."),
+            },
+            EngineError::Stage { stage, .. } => {
+                Self::new(Code::StageFailed, format!("The {stage} stage failed.")).because(&error)
+            }
+            EngineError::NoBooks => Self::new(Code::NoBooks, "There is no book to search."),
+            EngineError::NotIndexed { book, .. } => unknown_book(&book.to_string()),
+            EngineError::NoPassage(chunk) => {
+                Self::new(Code::UnknownChunk, format!("There is no passage {chunk}."))
+            }
+            _ => Self::new(Code::Internal, "The request could not be carried out.").because(&error),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Busy { .. } => Self::new(Code::Busy, "The book is being indexed just now."),
+            StoreError::Unknown { prefix } => unknown_book(prefix),
+            _ => Self::new(Code::StorageRefused, "The disk refused the change.").because(&error),
+        }
+    }
+}
+
+impl From<JobError> for Problem {
+    fn from(error: JobError) -> Self {
+        match &error {
+            JobError::TooLarge { .. } | JobError::FileTooLarge { .. } => {
+                Self::new(Code::TooLarge, sentence(&error)).closing()
+            }
+            JobError::TooManyFiles { .. } => {
+                Self::new(Code::BadRequest, sentence(&error)).closing()
+            }
+            JobError::NoFile => Self::new(Code::BadRequest, "The upload holds no file."),
+            JobError::QueueFull { waiting } => {
+                let detail = format!("{waiting} uploads wait already, as many as may.");
+                Self::new(Code::QueueFull, detail)
+                    .retry_after(Duration::from_secs(30))
+                    .closing()
+            }
+            JobError::Stopping => Self::new(Code::Draining, "No more uploads are taken.").closing(),
+            JobError::NoFileBegun | JobError::InUse { .. } | JobError::Serialize(_) => {
+                Self::new(Code::Internal, "The upload could not be taken.").because(&error)
+            }
+            JobError::Io(_) => {
+                let detail = if error.is_disk_full() {
+                    "There is no room left on the disk for the upload."
+                } else {
+                    "The disk refused the upload."
+                };
+                Self::new(Code::StorageRefused, detail)
+                    .because(&error)
+                    .closing()
+            }
+        }
+    }
+}
+
+impl From<TraceError> for Problem {
+    fn from(error: TraceError) -> Self {
+        Self::new(Code::Internal, "The trace could not be read.").because(&error)
+    }
+}
+
+/// There is no book of that id, or whose id begins so.
+pub(crate) fn unknown_book(given: &str) -> Problem {
+    Problem::new(
+        Code::UnknownBook,
+        format!("No book's id is or begins with {given}."),
+    )
+}
+
+/// The beginning of an id that fits several books, with the first of them.
+pub(crate) fn ambiguous_book(prefix: &str, candidates: &[BookId]) -> Problem {
+    const NAMED: usize = 20;
+    let named: Vec<String> = candidates
+        .iter()
+        .take(NAMED)
+        .map(BookId::to_string)
+        .collect();
+    let more = match candidates.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let detail = format!("{prefix} begins the ids {}{more}.", named.join(", "));
+    Problem::new(Code::AmbiguousBook, detail)
+}
+
+fn sentence(error: &dyn Error) -> String {
+    let said = error.to_string();
+    let mut letters = said.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => said,
+    }
+}
+
+/// An error and its causes, for the log.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        said += &format!(": {next}");
+        cause = next.source();
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quire_engine::StageName;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_has_its_own_name_and_an_error_status() {
+        let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!((400..600).contains(&code.status()), "{code:?}");
+            assert!(
+                code.title().len() > 5 && code.remedy().ends_with('.'),
+                "{code:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_cause_of_a_failed_stage_stays_inside() {
+        let error = EngineError::Stage {
+            stage: StageName::Dense,
+            source: "/secret/place is gone".into(),
+        };
+        let problem = Problem::from(error);
+        assert_eq!(problem.code(), Code::StageFailed);
+        assert_eq!(problem.detail, "The dense stage failed.");
+        assert!(problem.cause.unwrap().contains("/secret/place"));
+    }
+
+    #[test]
+    fn a_stop_is_no_failure() {
+        for (stop, code) in [
+            (Stop::QueueFull, Code::QueueFull),
+            (Stop::DeadlinePassed, Code::Timeout),
+            (Stop::Cancelled, Code::ClientGone),
+        ] {
+            let stage = StageName::Rerank;
+            assert_eq!(
+                Problem::from(EngineError::Stopped { stage, stop }).code(),
+                code
+            );
+        }
+    }
+
+    #[test]
+    fn a_wait_is_whole_seconds_and_never_none() {
+        let wait = |millis| {
+            Problem::new(Code::QueueFull, "")
+                .retry_after(Duration::from_millis(millis))
+                .retry_after
+        };
+        assert_eq!(
+            [wait(0), wait(1), wait(1000), wait(1001)],
+            [1, 1, 1, 2].map(Some)
+        );
+    }
+}

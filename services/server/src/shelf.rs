@@ -1,0 +1,495 @@
+//! The books that are open. A thread of its own opens what is new on disk and
+//! lets go of what is gone; a query keeps what it began with.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use quire_corpus::BookId;
+use quire_engine::{EngineError, OpenBook, View};
+use quire_index::{IoError, Recipe, Store, StoreError};
+
+use crate::problem::{Code, Problem, ambiguous_book, chain, unknown_book};
+use crate::telemetry::Metrics;
+use crate::wire::LeftOut;
+
+/// Views kept, the least recently used go first.
+const VIEWS: usize = 64;
+/// Digits of a book's id that are at least to be given.
+const SHORTEST_PREFIX: usize = 4;
+
+/// The open books.
+pub struct Shelf {
+    shared: Arc<Shared>,
+    poke: SyncSender<()>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    store: Store,
+    recipe: Recipe,
+    metrics: Arc<Metrics>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    places: BTreeMap<BookId, Place>,
+    /// Being deleted: not to be opened again.
+    withdrawn: BTreeSet<BookId>,
+    views: HashMap<Vec<BookId>, (Arc<View>, u64)>,
+    /// Counts the uses of views.
+    uses: u64,
+    /// Whether the disk was looked at to the end once.
+    looked: bool,
+    /// Why the last look failed.
+    failed: Option<String>,
+    closed: bool,
+}
+
+/// A book on the shelf.
+#[derive(Clone)]
+struct Place {
+    stamp: Stamp,
+    book: Standing,
+}
+
+/// Whether a book can be searched.
+#[derive(Clone)]
+pub enum Standing {
+    /// It is open.
+    Open(Arc<OpenBook>),
+    /// It cannot be opened; why, is in the log.
+    Damaged,
+}
+
+/// What tells one artifact of a book from a later one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    identity: u64,
+}
+
+/// What a query searches.
+pub struct Scope {
+    books: Vec<Arc<OpenBook>>,
+    /// Books that it would have searched, were they whole.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Shelf {
+    /// Opens the books of a recipe in the background, and looks again after
+    /// each `interval`.
+    ///
+    /// # Errors
+    /// When the operating system starts no thread.
+    pub fn start(
+        store: Store,
+        recipe: Recipe,
+        interval: Duration,
+        metrics: Arc<Metrics>,
+    ) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            store,
+            recipe,
+            metrics,
+            state: Mutex::default(),
+        });
+        // One pending poke stands for any number.
+        let (poke, pokes) = mpsc::sync_channel(1);
+        let looker = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("shelf".to_owned())
+            .spawn(move || {
+                while !lock(&looker.state).closed {
+                    looker.look();
+                    if pokes.recv_timeout(interval) == Err(RecvTimeoutError::Disconnected) {
+                        break;
+                    }
+                }
+            })?;
+        Ok(Self {
+            shared,
+            poke,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Looks at the disk soon.
+    pub fn poke(&self) {
+        match self.poke.try_send(()) {
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+
+    /// Opens a book that was just indexed, on this thread.
+    pub fn shelve(&self, id: BookId) {
+        let path = self.shared.artifact_path(id);
+        if let Ok(metadata) = std::fs::metadata(path) {
+            self.shared.renew(id, Stamp::of(&metadata));
+            self.shared.count();
+        }
+    }
+
+    /// Ends the thread. What queries hold stays open until they let go.
+    pub fn close(&self) {
+        lock(&self.shared.state).closed = true;
+        self.poke();
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
+    /// Whether the disk was looked at to the end, and why the last look failed.
+    ///
+    /// # Errors
+    /// With what is the matter, for people.
+    pub fn ready(&self) -> Result<usize, String> {
+        let state = lock(&self.shared.state);
+        if !state.looked {
+            return Err("the books are being opened".to_owned());
+        }
+        if state.failed.is_some() {
+            return Err("the folder of the books cannot be listed".to_owned());
+        }
+        Ok(state.open().count())
+    }
+
+    /// Every book, ascending.
+    pub fn books(&self) -> Vec<(BookId, Standing)> {
+        let state = lock(&self.shared.state);
+        let places = state.places.iter();
+        places
+            .map(|(&id, place)| (id, place.book.clone()))
+            .collect()
+    }
+
+    /// The one book whose id is or begins with `given`.
+    ///
+    /// # Errors
+    /// When `given` is no such beginning, or none or several begin so.
+    pub fn find(&self, given: &str) -> Result<(BookId, Standing), Problem> {
+        let state = lock(&self.shared.state);
+        let id = state.resolve(given)?;
+        let place = &state.places[&id];
+        Ok((id, place.book.clone()))
+    }
+
+    /// The one open book whose id is or begins with `given`.
+    ///
+    /// # Errors
+    /// Those of [`find`](Self::find), and when the book is damaged.
+    pub fn open_book(&self, given: &str) -> Result<Arc<OpenBook>, Problem> {
+        match self.find(given)? {
+            (_, Standing::Open(book)) => Ok(book),
+            (id, Standing::Damaged) => Err(damaged(id)),
+        }
+    }
+
+    /// The books that are named, or all that are open.
+    ///
+    /// # Errors
+    /// When one is not there or damaged, or there is none at all.
+    pub fn scope(&self, named: Option<&[String]>) -> Result<Scope, Problem> {
+        let state = lock(&self.shared.state);
+        let Some(named) = named else {
+            if !state.looked {
+                let detail = "The books are being opened.";
+                return Err(Problem::new(Code::NotReady, detail));
+            }
+            let broken = state.places.iter();
+            let broken = broken.filter(|(_, place)| matches!(place.book, Standing::Damaged));
+            return Ok(Scope {
+                books: state.open().cloned().collect(),
+                left_out: broken
+                    .map(|(&book, _)| LeftOut {
+                        book,
+                        reason: "its index is damaged".to_owned(),
+                    })
+                    .collect(),
+            });
+        };
+        let mut books = BTreeMap::new();
+        for given in named {
+            let id = match state.resolve(given) {
+                Err(problem) if problem.code() == Code::UnknownBook && !state.looked => {
+                    let detail = "The books are being opened.";
+                    return Err(Problem::new(Code::NotReady, detail));
+                }
+                resolved => resolved?,
+            };
+            match &state.places[&id].book {
+                Standing::Open(book) => books.insert(id, Arc::clone(book)),
+                Standing::Damaged => return Err(damaged(id)),
+            };
+        }
+        Ok(Scope {
+            books: books.into_values().collect(),
+            left_out: Vec::new(),
+        })
+    }
+
+    /// The view of a scope. Takes processor time where none is kept, so it is
+    /// for a query's thread.
+    ///
+    /// # Errors
+    /// When there is no book, or a file is damaged.
+    pub fn view(&self, scope: &Scope) -> Result<Arc<View>, EngineError> {
+        let ids: Vec<BookId> = scope.books.iter().map(|book| book.id()).collect();
+        let mut state = lock(&self.shared.state);
+        state.uses += 1;
+        let now = state.uses;
+        if state.holds(&scope.books)
+            && let Some((view, used)) = state.views.get_mut(&ids)
+        {
+            *used = now;
+            return Ok(Arc::clone(view));
+        }
+        drop(state);
+        let view = Arc::new(View::of_books(scope.books.clone())?);
+        let mut state = lock(&self.shared.state);
+        // Not kept if a book was replaced meanwhile.
+        if state.holds(&scope.books) {
+            if state.views.len() >= VIEWS {
+                let oldest = state.views.iter().min_by_key(|(_, (_, used))| *used);
+                if let Some(oldest) = oldest.map(|(ids, _)| ids.clone()) {
+                    state.views.remove(&oldest);
+                }
+            }
+            state.views.insert(ids, (Arc::clone(&view), now));
+        }
+        Ok(view)
+    }
+
+    /// Opens the books of a scope again soon: a stage that reads their files
+    /// failed. One that is damaged now is then known to be.
+    pub fn suspect(&self, scope: &Scope) {
+        let mut state = lock(&self.shared.state);
+        for book in &scope.books {
+            if let Some(place) = state.places.get_mut(&book.id()) {
+                place.stamp = Stamp::UNKNOWN;
+            }
+        }
+        drop(state);
+        self.poke();
+    }
+
+    /// Deletes a book: from the shelf first, then from the disk. For a thread
+    /// that may wait.
+    ///
+    /// # Errors
+    /// When it is being indexed or the disk refuses; the book is then back on
+    /// the shelf soon.
+    pub fn delete(&self, id: BookId) -> Result<usize, StoreError> {
+        {
+            let mut state = lock(&self.shared.state);
+            state.withdrawn.insert(id);
+            state.take(id);
+        }
+        let removed = self.shared.store.remove(id);
+        lock(&self.shared.state).withdrawn.remove(&id);
+        self.poke();
+        Ok(removed?.len())
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    /// Makes the shelf what the disk is.
+    fn look(&self) {
+        let found = match self.found() {
+            Ok(found) => found,
+            Err(error) => {
+                let error = chain(&error);
+                let mut state = lock(&self.state);
+                if state.failed.as_ref() != Some(&error) {
+                    tracing::error!(error, "the books cannot be listed");
+                }
+                state.failed = Some(error);
+                return;
+            }
+        };
+        let gone: Vec<BookId> = {
+            let state = lock(&self.state);
+            let books = state.places.keys();
+            books
+                .filter(|id| !found.contains_key(id))
+                .copied()
+                .collect()
+        };
+        for id in gone {
+            lock(&self.state).take(id);
+            tracing::info!(book = %id, "book gone");
+        }
+        for (id, stamp) in found {
+            self.renew(id, stamp);
+        }
+        {
+            let mut state = lock(&self.state);
+            state.looked = true;
+            state.failed = None;
+        }
+        self.count();
+    }
+
+    /// Opens a book unless it is open as it is on disk.
+    fn renew(&self, id: BookId, stamp: Stamp) {
+        {
+            let state = lock(&self.state);
+            let place = state.places.get(&id);
+            if state.closed
+                || state.withdrawn.contains(&id)
+                || place.is_some_and(|place| place.stamp == stamp)
+            {
+                return;
+            }
+        }
+        let Some(book) = self.open(id) else { return };
+        let mut state = lock(&self.state);
+        if !state.withdrawn.contains(&id) {
+            state.take(id);
+            state.places.insert(id, Place { stamp, book });
+        }
+    }
+
+    fn count(&self) {
+        let state = lock(&self.state);
+        let (open, all) = (state.open().count(), state.places.len());
+        self.metrics.books(open, all - open);
+    }
+
+    /// What lies on disk under the recipe. No manifest is read.
+    fn found(&self) -> Result<BTreeMap<BookId, Stamp>, IoError> {
+        let mut found = BTreeMap::new();
+        for id in self.store.books()? {
+            let path = self.artifact_path(id);
+            // Another recipe's, or removed since it was listed.
+            let Ok(metadata) = std::fs::metadata(path) else {
+                continue;
+            };
+            found.insert(id, Stamp::of(&metadata));
+        }
+        Ok(found)
+    }
+
+    fn artifact_path(&self, id: BookId) -> PathBuf {
+        // As the store lays artifacts out: see its documentation.
+        let books = self.store.root().join("indexes");
+        books
+            .join(id.to_string())
+            .join(self.recipe.key().to_string())
+    }
+
+    /// Opens a book; none if it is gone by now.
+    fn open(&self, id: BookId) -> Option<Standing> {
+        match OpenBook::open(&self.store, id, &self.recipe) {
+            Ok(book) => {
+                tracing::info!(book = %id, passages = book.passages(), "book open");
+                Some(Standing::Open(book))
+            }
+            Err(EngineError::NotIndexed { .. }) => None,
+            Err(error) => {
+                // A deletion may have met the opening half-way.
+                if !self.artifact_path(id).exists() {
+                    return None;
+                }
+                tracing::error!(book = %id, error = chain(&error), "book cannot be opened");
+                Some(Standing::Damaged)
+            }
+        }
+    }
+}
+
+impl State {
+    fn open(&self) -> impl Iterator<Item = &Arc<OpenBook>> {
+        self.places.values().filter_map(|place| match &place.book {
+            Standing::Open(book) => Some(book),
+            Standing::Damaged => None,
+        })
+    }
+
+    /// Lets go of a book and of every view that holds it.
+    fn take(&mut self, id: BookId) {
+        self.places.remove(&id);
+        self.views.retain(|books, _| !books.contains(&id));
+    }
+
+    /// Whether these very books stand on the shelf.
+    fn holds(&self, books: &[Arc<OpenBook>]) -> bool {
+        books.iter().all(|book| {
+            matches!(
+                self.places.get(&book.id()),
+                Some(Place { book: Standing::Open(held), .. }) if Arc::ptr_eq(held, book)
+            )
+        })
+    }
+
+    fn resolve(&self, given: &str) -> Result<BookId, Problem> {
+        let digits = given.to_ascii_lowercase();
+        let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !hexadecimal || !(SHORTEST_PREFIX..=64).contains(&digits.len()) {
+            let detail =
+                "A book's id has 64 hexadecimal digits, of which at least four are to be given.";
+            return Err(Problem::new(Code::BadId, detail));
+        }
+        let candidates: Vec<BookId> = match digits.parse() {
+            Ok(id) => self
+                .places
+                .contains_key(&id)
+                .then_some(id)
+                .into_iter()
+                .collect(),
+            Err(_) => {
+                let ids = self.places.keys();
+                ids.filter(|id| id.to_string().starts_with(&digits))
+                    .copied()
+                    .collect()
+            }
+        };
+        match candidates[..] {
+            [id] => Ok(id),
+            [] => Err(unknown_book(&digits)),
+            _ => Err(ambiguous_book(&digits, &candidates)),
+        }
+    }
+}
+
+impl Stamp {
+    /// That of no artifact.
+    const UNKNOWN: Self = Self {
+        modified: None,
+        identity: u64::MAX,
+    };
+
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let identity = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(not(unix))]
+        let identity = 0;
+        Self {
+            modified: metadata.modified().ok(),
+            identity,
+        }
+    }
+}
+
+fn damaged(id: BookId) -> Problem {
+    Problem::new(
+        Code::DamagedBook,
+        format!("The index of book {id} is damaged."),
+    )
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The state is whole between any two of its changes.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,15 @@
+//! The service over real connections, with models made of arithmetic.
+
+#![allow(clippy::unwrap_used)] // A test may.
+
+mod books;
+mod client;
+mod errors;
+mod faults;
+mod models;
+mod observed;
+mod overload;
+mod searching;
+mod security;
+mod stopping;
+mod support;
