@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -350,9 +351,10 @@ fn a_port_that_is_taken_is_named() {
     assert!(ran.stderr.contains(&address), "{}", ran.stderr);
 }
 
-/// A server whose data folder is a small disk of its own, seen by it alone.
-/// `None` where this user may not make one.
-fn on_a_small_disk(quire: &Quire, megabytes: usize, filler_kilobytes: usize) -> Option<Command> {
+/// A server whose data folder is a small disk of its own, seen by it alone,
+/// with `room` KiB beside the data and a filler. `None` where this user may
+/// not make one.
+fn on_a_small_disk(quire: &Quire, room: u64, filler: u64) -> Option<Command> {
     let possible = Command::new("unshare")
         .args(["-m", "true"])
         .output()
@@ -364,10 +366,11 @@ fn on_a_small_disk(quire: &Quire, megabytes: usize, filler_kilobytes: usize) -> 
     let mut command = Command::new("unshare");
     let copy = quire.data().with_extension("sample");
     copy_folder(quire.data(), &copy);
+    let size = kilobytes(quire.data()) + room + filler;
     let script = format!(
-        "mount -t tmpfs -o size={megabytes}m tmpfs \"$QUIRE_DATA\" && \
+        "mount -t tmpfs -o size={size}k tmpfs \"$QUIRE_DATA\" && \
          cp -r '{}'/. \"$QUIRE_DATA\" && rm -r '{0}' && \
-         {{ dd if=/dev/zero of=\"$QUIRE_DATA/filler\" bs=1k count={filler_kilobytes} 2>/dev/null || true; }} && \
+         {{ dd if=/dev/zero of=\"$QUIRE_DATA/filler\" bs=1k count={filler}; }} 2>/dev/null && \
          exec \"$0\" \"$@\"",
         copy.display()
     );
@@ -382,11 +385,21 @@ fn on_a_small_disk(quire: &Quire, megabytes: usize, filler_kilobytes: usize) -> 
     Some(command)
 }
 
+/// What a folder takes on a disk of pages of 4 KiB, its folders included.
+fn kilobytes(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let sizes = entries.map(|entry| match entry.path() {
+        path if path.is_dir() => kilobytes(&path),
+        path => path.metadata().unwrap().len().div_ceil(4096) * 4,
+    });
+    sizes.sum::<u64>() + 4
+}
+
 #[test]
 fn a_full_disk_costs_the_trace_but_not_the_answer_and_mends_itself() {
     let quire = Quire::indexed();
-    // Larger than what is left by less than a few traces.
-    let Some(mut command) = on_a_small_disk(&quire, 8, 100_000) else {
+    // No room for a single trace.
+    let Some(mut command) = on_a_small_disk(&quire, 8, 4096) else {
         skip(
             "a_full_disk_costs_the_trace_but_not_the_answer_and_mends_itself",
             "no right to mount",
@@ -436,7 +449,7 @@ fn a_full_disk_costs_the_trace_but_not_the_answer_and_mends_itself() {
 #[test]
 fn a_disk_that_fills_up_while_indexing_fails_the_job_and_nothing_else() {
     let quire = Quire::indexed();
-    let Some(mut command) = on_a_small_disk(&quire, 10, 0) else {
+    let Some(mut command) = on_a_small_disk(&quire, 1500, 0) else {
         skip(
             "a_disk_that_fills_up_while_indexing_fails_the_job_and_nothing_else",
             "no right to mount",
@@ -445,13 +458,16 @@ fn a_disk_that_fills_up_while_indexing_fails_the_job_and_nothing_else() {
     };
     let server = Server::start(&mut command);
     let expected = server.search(QUESTION).unvarying();
-    // Its text fits; text, vectors and index together do not.
-    let text = long_text(40_000);
+    // Its text fits twice; text, vectors and index together do not.
+    let text = long_text(8_000);
     let accepted = server.upload("ferry.txt", text.as_bytes());
     assert_eq!(accepted.status, 202, "{}", accepted.text());
     let job = server.wait_job(accepted.json()["id"].as_str().unwrap());
     assert_eq!(job["state"], "failed", "{job}");
-    let error = job["books"][0]["problem"]["error"].as_str().unwrap().to_lowercase();
+    let error = job["books"][0]["problem"]["error"]
+        .as_str()
+        .unwrap()
+        .to_lowercase();
     assert!(error.contains("space"), "{job}");
     assert_eq!(server.search(QUESTION).unvarying(), expected);
     let books = server.get("/v1/books").json();

@@ -25,7 +25,7 @@ fn the_service_and_the_command_find_the_same_to_the_last_bit() {
             let command = quire.json(["search", &question.question]);
             let served = first.json();
             assert_eq!(served["hits"], command["hits"]);
-            assert_eq!(served["fingerprint"], command["fingerprint"]);
+            assert_eq!(served["fingerprint"], command["trace"]["fingerprint"]);
         }
     }
     let reply = server.search(QUESTION);
@@ -215,10 +215,14 @@ fn keys_open_what_their_role_allows_and_are_never_shown() {
         fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).unwrap();
     }
     let keys = keys.display().to_string();
-    let server = Server::start(&mut serve(
-        &quire,
-        &["--keys", &keys, "--log", "debug", "--log-format", "json"],
-    ));
+    let server = Server::start(&mut quire.serve(&[
+        "--keys",
+        &keys,
+        "--log",
+        "debug",
+        "--log-format",
+        "json",
+    ]));
     let with = |key: &str, method: &str, path: &str, body: &[u8]| {
         let bearer = format!("Bearer {key}");
         let headers = [
@@ -333,6 +337,7 @@ fn the_load_generator_measures_a_real_server_and_compares_every_answer() {
         quire
             .command([
                 "bench",
+                "--url",
                 &url,
                 "--concurrency",
                 "1,8",

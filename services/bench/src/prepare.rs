@@ -99,10 +99,9 @@ fn problem(status: u16, body: &[u8]) -> String {
     let problem: Value = serde_json::from_slice(body).unwrap_or_default();
     let said = |key: &str| problem.get(key).and_then(Value::as_str);
     let mut words = format!("status {status}");
-    for part in [said("detail").or(said("title")), said("remedy")] {
-        if let Some(part) = part {
-            words += &format!(": {part}");
-        }
+    let parts = [said("detail").or(said("title")), said("remedy")];
+    for part in parts.into_iter().flatten() {
+        words += &format!(": {part}");
     }
     if status == 401 || status == 403 {
         words += " (the environment variable QUIRE_KEY holds the key)";

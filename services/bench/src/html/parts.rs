@@ -32,7 +32,7 @@ pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.digits$}");
     let whole = text.find('.').unwrap_or(text.len());
     let mut grouped = String::new();
-    for (at, c) in text.chars().enumerate() {
+    for (at, c) in text.char_indices() {
         if at > 0 && at < whole && (whole - at).is_multiple_of(3) && &text[at - 1..at] != "-" {
             grouped.push(',');
         }
