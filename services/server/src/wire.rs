@@ -371,7 +371,11 @@ impl SearchResponse {
 }
 
 impl Hit {
-    fn of(
+    /// What a search found at `rank`, with its text.
+    ///
+    /// # Errors
+    /// When the passage's file changed since it was opened.
+    pub fn of(
         view: &View,
         question: &str,
         rank: usize,

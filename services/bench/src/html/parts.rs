@@ -105,10 +105,11 @@ pub(super) fn runs_table(report: &Report) -> String {
         "p99 ms",
         "accepted",
         "refused",
+        "refused p99",
         "failed",
         "differing",
         "behind",
-        "CPU ms/answer",
+        "CPU ms each",
         "peak MiB",
     ];
     let rows = report.runs.iter().map(|run| {
@@ -121,7 +122,11 @@ pub(super) fn runs_table(report: &Report) -> String {
             cell(milliseconds(run.answered.p50_us as f64)),
             cell(milliseconds(run.answered.p99_us as f64)),
             cell(number(run.answered.count as f64)),
-            cell(refused(run)),
+            cell(number(run.rejected.latency.count as f64)),
+            cell(match run.rejected.latency.count {
+                0 => none(),
+                _ => milliseconds(run.rejected.latency.p99_us as f64),
+            }),
             unwanted(run.failed()),
             match report.check {
                 Some(_) => unwanted(run.mismatches),
@@ -133,18 +138,6 @@ pub(super) fn runs_table(report: &Report) -> String {
         ]
     });
     table(&header, rows.collect())
-}
-
-fn refused(run: &Run) -> String {
-    let latency = &run.rejected.latency;
-    if latency.count == 0 {
-        return "0".to_owned();
-    }
-    format!(
-        "{} (p99 {} ms)",
-        number(latency.count as f64),
-        milliseconds(latency.p99_us as f64)
-    )
 }
 
 /// The figures one looks for first.

@@ -89,6 +89,7 @@ pub(super) fn lines(
     lines: &[Line],
 ) -> Result<String, BenchError> {
     draw(plot, size, 50, x, y, |chart| {
+        let mut written: Vec<(i32, i32)> = Vec::new();
         for line in lines {
             let places: Vec<(f64, f64)> = line
                 .points
@@ -98,14 +99,18 @@ pub(super) fn lines(
             let style = color(line.color).stroke_width(2);
             chart.draw_series(LineSeries::new(places.clone(), style))?;
             for (place, mark) in places.iter().zip(&line.marks) {
-                let dot = EmptyElement::at(*place)
-                    + Circle::new((0, 0), 4, color(line.color).filled())
-                    + Text::new(
-                        mark.clone(),
-                        (8, -6),
-                        ("sans-serif", 12).into_font().color(&INK),
-                    );
+                let dot = Circle::new(*place, 4, color(line.color).filled());
                 chart.draw_series(std::iter::once(dot))?;
+                // Where points lie close, the first one's name stands for all.
+                let (left, top) = chart.backend_coord(place);
+                let covered = |(x, y): &(i32, i32)| (x - left).abs() < 26 && (y - top).abs() < 14;
+                if mark.is_empty() || written.iter().any(covered) {
+                    continue;
+                }
+                written.push((left, top));
+                let style = ("sans-serif", 13).into_font().color(&INK);
+                let name = EmptyElement::at(*place) + Text::new(mark.clone(), (8, -6), style);
+                chart.draw_series(std::iter::once(name))?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ mod show;
 mod watch;
 
 use std::env;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -63,7 +63,7 @@ fn load(args: BenchLoadArgs) -> Result<Ending> {
         args.html.as_ref(),
     ] {
         if let Some(file) = file {
-            write(file, b"")?;
+            writable(file)?;
         }
     }
     let watch = watch::Terminal::new();
@@ -153,6 +153,21 @@ fn seconds(flag: &str, value: f64) -> Result<Duration> {
 
 fn write(file: &Path, content: &[u8]) -> Result<()> {
     fs::write(file, content).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Whether a file can be written; what it holds stays until there is something
+/// to put in its place.
+fn writable(file: &Path) -> Result<()> {
+    let new = !file.exists();
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    if new {
+        fs::remove_file(file)?;
+    }
+    Ok(())
 }
 
 fn compare_reports(args: &BenchCompareArgs) -> Result<Ending> {

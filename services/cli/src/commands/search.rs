@@ -1,12 +1,12 @@
 //! `quire search`
 
 use std::io::{self, Read};
-use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail};
-use quire_corpus::{BookId, ChunkId};
-use quire_engine::{ModelSource, Place, Search, SearchHit, Trace, View, search};
+use quire_corpus::BookId;
+use quire_engine::{ModelSource, Search, Trace, View, search};
 use quire_index::{Recipe, Store};
+use quire_server::wire::Hit;
 use serde::Serialize;
 
 use crate::Ending;
@@ -24,35 +24,6 @@ struct Document<'a> {
     books: Vec<BookId>,
     hits: Vec<Hit>,
     trace: &'a Trace,
-}
-
-#[derive(Serialize)]
-struct Hit {
-    rank: usize,
-    chunk: ChunkId,
-    title: String,
-    chapter: Option<String>,
-    span: Range<usize>,
-    tokens: u32,
-    stages: Stages,
-    truncated: Truncated,
-    text: String,
-    /// Where the question's terms stand in `text`, in bytes.
-    highlights: Vec<Range<usize>>,
-}
-
-#[derive(Serialize)]
-struct Stages {
-    lexical: Option<Place>,
-    dense: Option<Place>,
-    fused: Option<Place>,
-    reranked: Option<Place>,
-}
-
-#[derive(Serialize)]
-struct Truncated {
-    embedding: bool,
-    rerank: bool,
 }
 
 pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
@@ -81,8 +52,8 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     let found = search(&view, &models, &question, &budgets)?;
     let hits: Vec<Hit> = (1..)
         .zip(&found.hits)
-        .map(|(rank, hit)| describe(&view, &question, rank, hit))
-        .collect::<Result<_>>()?;
+        .map(|(rank, hit)| Hit::of(&view, &question, rank, hit))
+        .collect::<Result<_, _>>()?;
 
     if args.json {
         let books = view.books().map(|(book, _)| book).collect();
@@ -139,30 +110,6 @@ fn all_books(store: &Store, recipe: &Recipe) -> Result<Vec<BookId>> {
     Ok(books)
 }
 
-fn describe(view: &View, question: &str, rank: usize, hit: &SearchHit) -> Result<Hit> {
-    let passage = view.passage(hit.chunk)?;
-    Ok(Hit {
-        rank,
-        chunk: hit.chunk,
-        title: view.title(hit.chunk.book).unwrap_or_default().to_owned(),
-        chapter: passage.chapter,
-        span: passage.span,
-        tokens: passage.tokens,
-        stages: Stages {
-            lexical: hit.lexical,
-            dense: hit.dense,
-            fused: hit.fused,
-            reranked: hit.reranked,
-        },
-        truncated: Truncated {
-            embedding: hit.embedding_truncated,
-            rerank: hit.rerank_truncated,
-        },
-        highlights: view.highlight(question, &passage.text),
-        text: passage.text,
-    })
-}
-
 fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
     let too_long = found.trace.evidence.too_long.len();
     if hits.is_empty() && too_long > 0 {
@@ -194,7 +141,12 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
             let what = "the model read only part of this passage or of the question";
             println!("   {}", output.paint(Style::Bad, what));
         }
-        let text = output.highlight(&hit.text, &hit.highlights);
+        let matches: Vec<_> = hit
+            .highlights
+            .iter()
+            .map(|span| span.start..span.end)
+            .collect();
+        let text = output.highlight(&hit.text, &matches);
         for line in text.trim().lines() {
             println!("   {line}");
         }
