@@ -42,7 +42,7 @@ pub fn page(report: &Report) -> Result<String, BenchError> {
     page += &format!(
         "<header>\n<h1>quire under load</h1>\n<p>{} · {} questions · {}</p>\n</header>\n",
         escape(&report.url),
-        number(report.questions.count as f64),
+        report.questions.count,
         escape(&report.started),
     );
     page += &tiles(report);

@@ -116,7 +116,7 @@ fn against_throughput(runs: &[&Run]) -> Result<Figure, BenchError> {
         marks: runs
             .iter()
             .map(|run| match marked {
-                true => number(run.load.size()),
+                true => run.load.size().to_string(),
                 false => String::new(),
             })
             .collect(),

@@ -21,24 +21,33 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A number to three digits or, above, whole and grouped.
+/// A count, grouped.
+pub(super) fn count(number: u64) -> String {
+    grouped(&number.to_string())
+}
+
+/// A measured number to three digits or, above, whole and grouped.
 pub(super) fn number(value: f64) -> String {
     let digits = match value.abs() {
-        v if v >= 100.0 || v == v.trunc() => 0,
+        v if v >= 100.0 || v == 0.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
         _ => 3,
     };
-    let text = format!("{value:.digits$}");
+    grouped(&format!("{value:.digits$}"))
+}
+
+/// With a comma before each three digits of the whole part.
+fn grouped(text: &str) -> String {
     let whole = text.find('.').unwrap_or(text.len());
-    let mut grouped = String::new();
+    let mut shown = String::new();
     for (at, c) in text.char_indices() {
-        if at > 0 && at < whole && (whole - at).is_multiple_of(3) && &text[at - 1..at] != "-" {
-            grouped.push(',');
+        if at > 0 && at < whole && (whole - at).is_multiple_of(3) {
+            shown.push(',');
         }
-        grouped.push(c);
+        shown.push(c);
     }
-    grouped
+    shown
 }
 
 /// Microseconds, in milliseconds.
@@ -57,10 +66,10 @@ pub(super) fn cell(text: String) -> Cell {
 }
 
 /// A cell with a count that should be 0.
-fn unwanted(count: u64) -> Cell {
+fn unwanted(number: u64) -> Cell {
     Cell {
-        text: number(count as f64),
-        bad: count > 0,
+        text: count(number),
+        bad: number > 0,
     }
 }
 
@@ -121,8 +130,8 @@ pub(super) fn runs_table(report: &Report) -> String {
             cell(number(run.throughput)),
             cell(milliseconds(run.answered.p50_us as f64)),
             cell(milliseconds(run.answered.p99_us as f64)),
-            cell(number(run.answered.count as f64)),
-            cell(number(run.rejected.latency.count as f64)),
+            cell(count(run.answered.count)),
+            cell(count(run.rejected.latency.count)),
             cell(match run.rejected.latency.count {
                 0 => none(),
                 _ => milliseconds(run.rejected.latency.p99_us as f64),
@@ -134,7 +143,7 @@ pub(super) fn runs_table(report: &Report) -> String {
             },
             unwanted(run.generator.behind),
             cell(cpu.map_or_else(none, |seconds| number(seconds * 1000.0))),
-            cell(server.map_or_else(none, |server| number((server.rss_peak >> 20) as f64))),
+            cell(server.map_or_else(none, |server| count(server.rss_peak >> 20))),
         ]
     });
     table(&header, rows.collect())
@@ -169,18 +178,13 @@ pub(super) fn tiles(report: &Report) -> String {
         .map(|run| run.rejected.latency.count)
         .sum();
     let failed: u64 = report.runs.iter().map(Run::failed).sum();
-    tiles.push((
-        "Refused",
-        number(refused as f64),
-        "429 and 503".to_owned(),
-        false,
-    ));
-    tiles.push(("Failed", number(failed as f64), String::new(), failed > 0));
+    tiles.push(("Refused", count(refused), "429 and 503".to_owned(), false));
+    tiles.push(("Failed", count(failed), String::new(), failed > 0));
     if report.check.is_some() {
         let differing = report.mismatches();
         tiles.push((
             "Differing answers",
-            number(differing as f64),
+            count(differing),
             "byte by byte".to_owned(),
             differing > 0,
         ));
@@ -267,10 +271,10 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits_and_are_grouped() {
-        let shown = [0.0, 0.1234, 1.234, 12.34, 123.4, 1234.0, 1_234_567.8].map(number);
+        let shown = [0.0, 0.1234, 1.234, 12.0, 123.4, 1234.0, 1_234_567.8].map(number);
         assert_eq!(
             shown,
-            ["0", "0.123", "1.23", "12.3", "123", "1,234", "1,234,568"]
+            ["0", "0.123", "1.23", "12.0", "123", "1,234", "1,234,568"]
         );
     }
 }

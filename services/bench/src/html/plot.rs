@@ -109,7 +109,7 @@ pub(super) fn lines(
                 }
                 written.push((left, top));
                 let style = ("sans-serif", 13).into_font().color(&INK);
-                let name = EmptyElement::at(*place) + Text::new(mark.clone(), (8, -6), style);
+                let name = EmptyElement::at(*place) + Text::new(mark.clone(), (-4, -21), style);
                 chart.draw_series(std::iter::once(name))?;
             }
         }

@@ -108,7 +108,8 @@ pub(crate) async fn problem(Path(code): Path<String>) -> Result<Response, Proble
 }
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem;color:#222;background:#fff}h2{margin-top:2.5rem}code,pre{font:14px/1.4 monospace}\
+padding:0 1rem;color:#222;background:#fff}h1{margin-top:3rem}h2{margin-top:2rem;\
+font-size:1.15rem}code,pre{font:14px/1.4 monospace}\
 pre{background:#f3f3f3;padding:.7rem;overflow:auto}table{border-collapse:collapse}\
 td,th{text-align:left;padding:.2rem .8rem .2rem 0;vertical-align:top}b.m{color:#06c}\
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#262626}\
@@ -122,12 +123,26 @@ fn written(document: &Value) -> String {
          <p>The same for machines: <a href=\"/openapi.json\">/openapi.json</a></p>",
         escaped(&document["info"]["description"]),
     );
-    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
-        for (method, operation) in methods.as_object().into_iter().flatten() {
-            write_operation(&mut page, path, method, operation);
+    for tag in document["tags"].as_array().into_iter().flatten() {
+        let _ = write!(page, "<h1>{}</h1>", escaped(&tag["description"]));
+        for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in methods.as_object().into_iter().flatten() {
+                if operation["tags"][0] == tag["name"] {
+                    write_operation(&mut page, path, method, operation);
+                }
+            }
         }
     }
-    page += "<h1>Shapes</h1>";
+    page += "<h1>Errors</h1><table>";
+    for code in Code::ALL {
+        let (name, status) = (code.name(), code.status());
+        let (title, remedy) = (escape(code.title()), escape(code.remedy()));
+        let _ = write!(
+            page,
+            "<tr><th>{status}<td><code>{name}</code><td>{title}. {remedy}"
+        );
+    }
+    page += "</table><h1>Shapes</h1>";
     let schemas = document["components"]["schemas"].as_object();
     for (name, schema) in schemas.into_iter().flatten() {
         write_schema(&mut page, name, schema);
@@ -290,6 +305,10 @@ mod tests {
         let page = written(&document);
         for (path, _) in crate::routes::table() {
             assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
+        }
+        for code in Code::ALL {
+            let cell = format!("<code>{}</code>", code.name());
+            assert!(page.contains(&cell), "{}", code.name());
         }
         for link in page.split("href=\"#").skip(1) {
             let name = link.split('"').next().unwrap();
