@@ -58,14 +58,10 @@ fn load(args: BenchLoadArgs) -> Result<Ending> {
         command: env::args().collect(),
     };
     // What cannot be written is better known before the measurement.
-    for file in [
-        args.json.as_ref().and_then(Option::as_ref),
-        args.html.as_ref(),
-    ] {
-        if let Some(file) = file {
-            writable(file)?;
-        }
-    }
+    let json = args.json.as_ref().and_then(Option::as_ref);
+    json.into_iter()
+        .chain(&args.html)
+        .try_for_each(|file| writable(file))?;
     let watch = watch::Terminal::new();
     let report = quire_bench::run(&plan, &watch);
     watch.finish();
