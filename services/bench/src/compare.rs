@@ -1,8 +1,9 @@
 //! Two reports side by side.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{Latency, Load, Report, Run};
 
@@ -158,6 +159,27 @@ fn loads(report: &Report) -> Vec<Load> {
     loads
 }
 
+/// Members of the answers' fingerprints that differ, and both values.
+fn fingerprint_differences(a: &Report, b: &Report) -> Vec<(String, Value, Value)> {
+    let member = |report: &Report, name: &str| {
+        let fingerprint = report.server.fingerprint.as_ref();
+        fingerprint
+            .and_then(|f| f.get(name))
+            .cloned()
+            .unwrap_or_default()
+    };
+    let names: BTreeSet<String> = [a, b]
+        .iter()
+        .filter_map(|report| report.server.fingerprint.as_ref()?.as_object())
+        .flat_map(|fingerprint| fingerprint.keys().cloned())
+        .collect();
+    let both = names.into_iter().map(|name| {
+        let (a, b) = (member(a, &name), member(b, &name));
+        (name, a, b)
+    });
+    both.filter(|(_, a, b)| a != b).collect()
+}
+
 fn differences(a: &Report, b: &Report) -> (Vec<String>, Vec<String>) {
     let mut grave = Vec::new();
     if a.questions.sha256 != b.questions.sha256 {
@@ -169,7 +191,7 @@ fn differences(a: &Report, b: &Report) -> (Vec<String>, Vec<String>) {
             b.questions.files.join(", ")
         ));
     }
-    let request = |report: &Report| serde_json::Value::Object(report.request.clone());
+    let request = |report: &Report| Value::Object(report.request.clone());
     if a.request != b.request {
         grave.push(format!(
             "other requests: {} against {}",
@@ -204,13 +226,20 @@ fn differences(a: &Report, b: &Report) -> (Vec<String>, Vec<String>) {
     differ("seed", &a.seed, &b.seed);
     let lasted = |report: &Report| {
         let seconds = report.runs.iter().map(|run| run.seconds.round() as u64);
-        let lasted: BTreeMap<u64, ()> = seconds.map(|seconds| (seconds, ())).collect();
-        let lasted: Vec<String> = lasted.keys().map(ToString::to_string).collect();
+        let lasted: BTreeSet<u64> = seconds.collect();
+        let lasted: Vec<String> = lasted.iter().map(ToString::to_string).collect();
         lasted.join(", ")
     };
     differ("seconds measured", &lasted(a), &lasted(b));
-    if a.server.fingerprint != b.server.fingerprint {
-        other.push("the fingerprints of the answers: models, books or settings differ".to_owned());
+    for (member, a, b) in fingerprint_differences(a, b) {
+        let line = format!("{member} of the answers: {a} against {b}");
+        // How much is asked for decides what an answer costs.
+        match member.as_str() {
+            "budgets" => grave.push(line),
+            // Said above.
+            "version" => {}
+            _ => other.push(line),
+        }
     }
     (grave, other)
 }

@@ -43,7 +43,7 @@ pub(crate) async fn server(
     };
     Ok(ServerRecord {
         version: said(&health, "version")
-            .or(said(&fingerprint, "tool"))
+            .or(said(&fingerprint, "version"))
             .or(header),
         health,
         fingerprint,

@@ -61,7 +61,7 @@ impl Report {
 /// What the server said of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// The `Server` header, or the tool of a fingerprint.
+    /// By its health, the fingerprint of an answer or its `Server` header.
     pub version: Option<String>,
     /// What `/healthz` answered, where that is JSON.
     pub health: Option<Value>,

@@ -32,7 +32,7 @@ fn a_closed_loop_asks_exactly_as_often_as_it_is_told() {
     assert!((1..=4).contains(&run.generator.connections), "{run:?}");
     assert!(run.throughput > 0.0);
     assert_eq!(report.server.version.as_deref(), Some("fake 1"));
-    assert_eq!(report.server.fingerprint.unwrap()["tool"], "fake 1");
+    assert_eq!(report.server.fingerprint.unwrap()["version"], "fake 1");
 }
 
 #[test]

@@ -69,9 +69,15 @@ fn other_questions_requests_or_machines_are_not_comparable() {
     b.request.insert("timeout_ms".to_owned(), 9.into());
     b.machine.cores += 1;
     b.seed += 1;
+    b.server.fingerprint.as_mut().unwrap()["budgets"]["rerank"] = 5.into();
     let compared = compare(&a, &b);
     let all = compared.not_comparable.join("; ");
-    for what in ["other questions", "other requests", "other machines"] {
+    for what in [
+        "other questions",
+        "other requests",
+        "other machines",
+        "budgets of the answers",
+    ] {
         assert!(all.contains(what), "{all}");
     }
     assert_eq!(compared.differences, ["seed: 1 against 2"]);

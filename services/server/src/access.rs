@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use axum::extract::Request;
-use axum::http::{Method, header};
+use axum::http::{Method, Version, header};
 
 use crate::keys::{Keys, Role};
 use crate::problem::{Code, Problem};
@@ -78,7 +78,10 @@ fn local(request: &Request) -> Result<(), Problem> {
             .map(|authority| authority.as_str()),
     ];
     let mut named = hosts.iter().flatten().peekable();
-    if named.peek().is_none() || !named.all(|host| is_loopback(host)) {
+    // HTTP/1.0, as some probes speak it and no browser does, needs no Host.
+    let needs_name = request.version() != Version::HTTP_10;
+    let unnamed = named.peek().is_none() && needs_name;
+    if unnamed || !named.all(|host| is_loopback(host)) {
         let detail = "The request's Host is not a name of this machine.";
         return Err(Problem::new(Code::HostRefused, detail));
     }

@@ -23,8 +23,9 @@ pub(crate) async fn json<T: DeserializeOwned>(
     limits: &Limits,
     times: &Times,
 ) -> Result<T, Problem> {
-    if media_type(request.headers()) != Some("application/json") {
-        let detail = "The body's Content-Type is not application/json.";
+    let headers = request.headers();
+    if media_type(headers) != Some("application/json") || !is_utf8(headers) {
+        let detail = "The body's Content-Type is not application/json in UTF-8.";
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
     let bytes = whole(request.into_body(), limits.json_bytes, times).await?;
@@ -32,6 +33,11 @@ pub(crate) async fn json<T: DeserializeOwned>(
         let detail = format!("The body is not UTF-8 at byte {}.", error.valid_up_to());
         Problem::new(Code::NotUtf8, detail)
     })?;
+    // Else a list of an object's members would do for the object.
+    if !text.trim_start().starts_with('{') {
+        let detail = "The body is not a JSON object.";
+        return Err(Problem::new(Code::BadJson, detail));
+    }
     serde_json::from_str(text)
         .map_err(|error| Problem::new(Code::BadJson, format!("The body is not usable: {error}.")))
 }
@@ -40,6 +46,19 @@ pub(crate) async fn json<T: DeserializeOwned>(
 pub(crate) fn media_type(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     value.split(';').next().map(str::trim)
+}
+
+/// Whether the body's kind names no other character encoding.
+fn is_utf8(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE);
+    let value = value.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let mut parameters = value.split(';').skip(1).map(str::trim);
+    parameters.all(|parameter| match parameter.split_once('=') {
+        Some((name, charset)) if name.eq_ignore_ascii_case("charset") => {
+            charset.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        }
+        _ => true,
+    })
 }
 
 async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {

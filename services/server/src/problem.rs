@@ -234,16 +234,22 @@ struct Carried(std::sync::Arc<std::sync::Mutex<Option<Problem>>>);
 
 /// The answer as the client gets it: a problem in it is written out.
 pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
-    let Some(Carried(carried)) = response.extensions_mut().remove::<Carried>() else {
-        return response;
+    let problem = match response.extensions_mut().remove::<Carried>() {
+        Some(Carried(carried)) => carried
+            .lock()
+            .ok()
+            .and_then(|mut carried| carried.take())
+            .unwrap_or_else(|| Problem::internal("a problem was written twice")),
+        // The router's own words, as for an address that is not UTF-8.
+        None if response.status() == StatusCode::BAD_REQUEST => {
+            Problem::new(Code::BadRequest, "The address cannot be read.")
+        }
+        None => return response,
     };
-    let problem = carried.lock().ok().and_then(|mut carried| carried.take());
-    let mut written = problem
-        .unwrap_or_else(|| Problem::internal("a problem was written twice"))
-        .response(request_id);
+    let mut written = problem.response(request_id);
     // What the router adds, such as Allow.
     for (name, value) in response.headers() {
-        if name != header::CONTENT_LENGTH {
+        if name != header::CONTENT_LENGTH && name != header::CONTENT_TYPE {
             written
                 .headers_mut()
                 .entry(name)

@@ -43,7 +43,7 @@ pub fn answer(question: &str, text: &str) -> String {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!(
         "{{\"question\":{question:?},\"hits\":[{{\"text\":{text:?}}}],\
-         \"fingerprint\":{{\"tool\":\"fake 1\"}},\"run\":{{\"request_id\":\"{number}\"}}}}"
+         \"fingerprint\":{{\"version\":\"fake 1\",\"budgets\":{{\"rerank\":20}}}},\"run\":{{\"request_id\":\"{number}\"}}}}"
     )
 }
 
@@ -97,12 +97,7 @@ fn serve(stream: TcpStream, reply: &dyn Fn(u64, &str) -> Reply, count: &AtomicU6
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).ok()?;
         if !search {
-            send(
-                &mut stream,
-                200,
-                "",
-                "{\"status\":\"alive\",\"version\":\"fake 1\"}",
-            )?;
+            send(&mut stream, 200, "", "ok")?;
             continue;
         }
         match reply(count.fetch_add(1, Ordering::Relaxed), &body) {

@@ -14,7 +14,7 @@ use crate::shelf::Standing;
 use crate::wire::{Book, BookList, BookSummary, Chapter, DamagedBook, Deleted, ProblemDocument};
 
 /// Every book there is.
-#[utoipa::path(get, path = "/v1/books", tag = "books",
+#[utoipa::path(get, path = "/v1/books", operation_id = "list_books", tag = "books",
     responses((status = 200, description = "The books", body = BookList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let listed = chore(&app, |app| {
@@ -38,7 +38,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Proble
 }
 
 /// All about one book.
-#[utoipa::path(get, path = "/v1/books/{id}", tag = "books",
+#[utoipa::path(get, path = "/v1/books/{id}", operation_id = "get_book", tag = "books",
     params(("id" = String, Path, description = "The book's id, or four or more digits it begins with")),
     responses(
         (status = 200, description = "The book", body = Book),
@@ -55,7 +55,7 @@ pub(crate) async fn get(
 
 /// Removes a book: every index of it. Queries in flight are answered all the
 /// same.
-#[utoipa::path(delete, path = "/v1/books/{id}", tag = "books",
+#[utoipa::path(delete, path = "/v1/books/{id}", operation_id = "delete_book", tag = "books",
     params(("id" = String, Path, description = "The book's id, or four or more digits it begins with")),
     responses(
         (status = 200, description = "It is gone", body = Deleted),

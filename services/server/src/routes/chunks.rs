@@ -26,7 +26,7 @@ pub(crate) struct Neighbours {
 }
 
 /// A passage with its text, and its neighbours.
-#[utoipa::path(get, path = "/v1/chunks/{id}", tag = "books",
+#[utoipa::path(get, path = "/v1/chunks/{id}", operation_id = "get_chunk", tag = "books",
     params(
         ("id" = String, Path, description = "The passage's id, BOOK:NUMBER; of the book four or more digits do"),
         Neighbours,

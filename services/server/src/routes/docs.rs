@@ -65,14 +65,14 @@ impl utoipa::Modify for Keys {
 }
 
 /// This document.
-#[utoipa::path(get, path = "/openapi.json", tag = "service",
+#[utoipa::path(get, path = "/openapi.json", operation_id = "get_openapi", tag = "service",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 pub(crate) async fn document() -> Response {
     json(StatusCode::OK, &Document::openapi())
 }
 
 /// A page to read this document.
-#[utoipa::path(get, path = "/docs", tag = "service",
+#[utoipa::path(get, path = "/docs", operation_id = "get_docs", tag = "service",
     responses((status = 200, description = "HTML", body = String, content_type = "text/html")))]
 pub(crate) async fn page() -> Result<Response, Problem> {
     let document = serde_json::to_value(Document::openapi());
@@ -87,7 +87,7 @@ pub(crate) async fn page() -> Result<Response, Problem> {
 }
 
 /// What a code of an error means.
-#[utoipa::path(get, path = "/problems/{code}", tag = "service",
+#[utoipa::path(get, path = "/problems/{code}", operation_id = "get_problem", tag = "service",
     params(("code" = String, Path, description = "The code, such as queue_full")),
     responses(
         (status = 200, description = "The code's title, status and remedy", body = Object),
@@ -277,6 +277,19 @@ mod tests {
         assert_eq!(documented, routed);
         let counted: BTreeSet<&str> = ROUTES.into_iter().filter(|r| *r != "none").collect();
         assert_eq!(counted, routed);
+    }
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own() {
+        let document = serde_json::to_value(Document::openapi()).unwrap();
+        let mut names = BTreeSet::new();
+        for methods in document["paths"].as_object().unwrap().values() {
+            for operation in methods.as_object().unwrap().values() {
+                let name = operation["operationId"].as_str().unwrap();
+                assert!(names.insert(name.to_owned()), "{name}");
+            }
+        }
+        assert!(names.contains("search"), "{names:?}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::service::App;
 use crate::wire::Readiness;
 
 /// Whether the process answers at all.
-#[utoipa::path(get, path = "/healthz", tag = "service", security(()),
+#[utoipa::path(get, path = "/healthz", operation_id = "get_health", tag = "service", security(()),
     responses((status = 200, description = "It does", body = String, content_type = "text/plain")))]
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
@@ -22,7 +22,7 @@ pub(crate) async fn alive() -> &'static str {
 
 /// Whether the service can do its work: models proven by a real inference,
 /// books open, disk writable, traces written, not stopping.
-#[utoipa::path(get, path = "/readyz", tag = "service", security(()),
+#[utoipa::path(get, path = "/readyz", operation_id = "get_readiness", tag = "service", security(()),
     responses(
         (status = 200, description = "It can", body = Readiness),
         (status = 503, description = "It cannot; the checks say why", body = Readiness),
@@ -57,7 +57,7 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Every metric of the service.
-#[utoipa::path(get, path = "/metrics", tag = "service",
+#[utoipa::path(get, path = "/metrics", operation_id = "get_metrics", tag = "service",
     responses((status = 200, description = "OpenMetrics text", body = String,
         content_type = "application/openmetrics-text")))]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Every upload that is remembered, the oldest first.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs",
     responses((status = 200, description = "The jobs", body = JobList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let jobs = chore(&app, |app| {
@@ -40,7 +40,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Proble
 }
 
 /// How far an upload is.
-#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}", operation_id = "get_job", tag = "jobs",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The job", body = JobView),
@@ -55,7 +55,7 @@ pub(crate) async fn get(
 
 /// How far an upload is, as it changes: server-sent events `progress`, and
 /// `finished` at the end. Each one's data is the job.
-#[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/events", operation_id = "follow_job", tag = "jobs",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The events", body = String, content_type = "text/event-stream"),

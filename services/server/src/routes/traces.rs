@@ -12,7 +12,7 @@ use crate::service::App;
 use crate::wire::ProblemDocument;
 
 /// What each stage of one query found: the record of the trace log.
-#[utoipa::path(get, path = "/v1/traces/{id}", tag = "traces",
+#[utoipa::path(get, path = "/v1/traces/{id}", operation_id = "get_trace", tag = "traces",
     params(("id" = String, Path, description = "The trace's id, as a search gave it")),
     responses(
         (status = 200, description = "The record", body = Object),

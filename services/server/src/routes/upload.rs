@@ -44,7 +44,7 @@ pub(crate) struct Named {
 
 /// Takes one book or many, and indexes them as a job. Either a form with one
 /// file a part, or one file as the body with its name in the address.
-#[utoipa::path(post, path = "/v1/books", tag = "books",
+#[utoipa::path(post, path = "/v1/books", operation_id = "add_books", tag = "books",
     params(Named),
     request_body(content(
         (String = "multipart/form-data"),

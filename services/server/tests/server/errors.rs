@@ -36,6 +36,13 @@ fn a_body_that_cannot_be_used_is_refused_by_name() {
     let said = is(&post(json, br#"{"question":7}"#), 400, "bad_json");
     assert!(said.contains("line 1"), "{said}");
     is(&post(json, b""), 400, "bad_json");
+    // A list of the members in their order is no object.
+    is(&post(json, br#"["a"]"#), 400, "bad_json");
+    is(
+        &post("application/json; charset=utf-16", br#"{"question":"a"}"#),
+        415,
+        "unsupported_media_type",
+    );
     let said = is(&post(json, b"{\"question\":\"\xff\"}"), 400, "not_utf8");
     assert!(said.contains("byte 13"), "{said}");
     let said = is(&post("text/plain", b"{}"), 415, "unsupported_media_type");
@@ -92,6 +99,7 @@ fn an_id_of_nothing_is_not_found() {
         ("/v1/books/0000", 404, "unknown_book"),
         (&format!("/v1/books/{none}"), 404, "unknown_book"),
         ("/v1/books/xyz", 400, "bad_id"),
+        ("/v1/books/%ff", 400, "bad_request"),
         ("/v1/books/..%2f..%2fetc%2fpasswd", 400, "bad_id"),
         ("/v1/chunks/7", 400, "bad_id"),
         (&format!("/v1/chunks/{none}:0"), 404, "unknown_book"),
