@@ -21,7 +21,6 @@ ENGINES = {
 # Which crates of the workspace a crate may depend on, by its folder.
 INDEXES = {"quire-corpus", "quire-index", "quire-bm25", "quire-dense"}
 ENGINE = {"quire-engine", "quire-corpus", "quire-index", "quire-model"}
-MODELS = {"quire-model", "quire-onnx", "quire-hub"}
 MAY_USE = {
     "quire-corpus": set(),
     "quire-model": set(),
@@ -30,6 +29,7 @@ MAY_USE = {
     "quire-bm25": {"quire-corpus", "quire-index"},
     "quire-dense": {"quire-corpus", "quire-index"},
     "quire-onnx": {"quire-model"},
+    "quire-answer": {"quire-model"},
     "quire-engine": INDEXES | {"quire-model"},
     "quire-indexer": ENGINE,
     "quire-traces": ENGINE,
