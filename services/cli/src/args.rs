@@ -35,7 +35,8 @@ Exit codes:
   0  done
   1  failed; one line on standard error says what, where, why and what to do
   2  the command line is wrong
-  3  partly done: some inputs failed, or `verify` found damage"
+  3  partly done: some inputs failed, `verify` found damage, or answers differ that were
+     compared (`trace replay`, `bench --check`)"
 )]
 pub struct Cli {
     #[command(subcommand)]
