@@ -29,6 +29,7 @@ pub use budgets::{BudgetError, Budgets};
 pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};
 pub use error::{EngineError, StageName};
 pub use models::{ModelSource, Models};
+pub use quire_bm25::Highlighter;
 pub use recipe::{CutSettings, RecipeError, given_passages, recipe};
 pub use search::{Search, SearchHit, search, search_within};
 pub use trace::{EvidenceStage, Fingerprint, Place, RerankStage, Scored, Stage, Timing, Trace};
