@@ -20,7 +20,7 @@ ENGINES = {
 
 # Which crates of the workspace a crate may depend on, by its folder.
 INDEXES = {"quire-corpus", "quire-index", "quire-bm25", "quire-dense"}
-ENGINE = {"quire-engine", "quire-corpus", "quire-index", "quire-model"}
+ENGINE = {"quire-engine", "quire-corpus", "quire-index", "quire-model", "quire-answer"}
 MAY_USE = {
     "quire-corpus": set(),
     "quire-model": set(),
@@ -30,7 +30,7 @@ MAY_USE = {
     "quire-dense": {"quire-corpus", "quire-index"},
     "quire-onnx": {"quire-model"},
     "quire-answer": {"quire-model"},
-    "quire-engine": INDEXES | {"quire-model"},
+    "quire-engine": INDEXES | {"quire-model", "quire-answer"},
     "quire-indexer": ENGINE,
     "quire-traces": ENGINE,
     "quire-server": ENGINE | {"quire-indexer", "quire-traces"},

@@ -21,6 +21,8 @@ pub enum StageName {
     Dense,
     /// Reranking.
     Rerank,
+    /// Putting the evidence together.
+    Assemble,
     /// Cutting a book into passages.
     Cut,
     /// Building the BM25 index.
@@ -38,6 +40,7 @@ impl fmt::Display for StageName {
             Self::Embed => "embed",
             Self::Dense => "dense",
             Self::Rerank => "rerank",
+            Self::Assemble => "evidence",
             Self::Cut => "cut",
             Self::BuildLexical => "lexical indexing",
             Self::EmbedPassages => "passage embedding",

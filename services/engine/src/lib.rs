@@ -1,8 +1,10 @@
-//! Joins the indexes and the models: building a book's artifact and searching.
+//! Joins the indexes and the models: building a book's artifact, searching, and
+//! answering.
 //!
 //! The only crate that knows both sides. Which models run is decided by the
 //! caller; here they are traits.
 
+mod answer;
 mod blend;
 mod budgets;
 mod build;
@@ -17,6 +19,11 @@ mod trace;
 mod verify;
 mod view;
 
+pub use answer::{
+    AnswerTrace, Answered, Answerer, CostRecord, Evidence, EvidenceItem, EvidenceRecord,
+    ItemPassage, ItemRecord, LeftOut, LeftOutReason, Listener, ModelRecord, Order, OutcomeRecord,
+    PromptError, PromptRecord, Prompts, Question, Template, Unheard, answer_within,
+};
 pub use blend::Blend;
 pub use budgets::{BudgetError, Budgets};
 pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};

@@ -34,6 +34,16 @@ pub struct Trace {
     pub total: Timing,
 }
 
+impl Trace {
+    /// All that was found, best first: what was reranked, then the rest as
+    /// fusion has it.
+    pub fn best_first(&self) -> Vec<ChunkId> {
+        let reranked = self.reranked.as_ref().map_or(&[][..], |stage| &stage.hits);
+        let rest = self.fused.hits.iter().skip(reranked.len());
+        reranked.iter().chain(rest).map(|hit| hit.chunk).collect()
+    }
+}
+
 /// What an answer depends on besides the question: equal fingerprints and
 /// questions give equal ids and scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

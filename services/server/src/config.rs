@@ -15,6 +15,10 @@ pub struct ServiceConfig {
     pub workers: usize,
     /// Queries that may wait for a thread; one more is refused: 256.
     pub queue: usize,
+    /// Threads that run questions to be answered: they may wait long for a
+    /// language model, and no search waits behind them: 32. As many questions
+    /// are put to it at once, and `queue` more may wait.
+    pub answer_workers: usize,
     /// What one request may ask for.
     pub limits: Limits,
     /// How long anything may take.
@@ -35,6 +39,7 @@ impl Default for ServiceConfig {
         Self {
             workers: 32,
             queue: 256,
+            answer_workers: 32,
             limits: Limits::default(),
             times: Times::default(),
             budgets: Budgets::default(),
@@ -96,6 +101,8 @@ impl Default for Limits {
 pub struct Times {
     /// A query that names no time of its own: 30 s.
     pub query: Duration,
+    /// A question to be answered that names no time of its own: 200 s.
+    pub answer: Duration,
     /// The longest time a query may name: 300 s.
     pub query_most: Duration,
     /// From a connection's start, or the last answer, to the end of the next
@@ -119,6 +126,7 @@ impl Default for Times {
     fn default() -> Self {
         Self {
             query: Duration::from_secs(30),
+            answer: Duration::from_secs(200),
             query_most: Duration::from_secs(300),
             header: Duration::from_secs(10),
             body_idle: Duration::from_secs(10),

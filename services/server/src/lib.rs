@@ -6,12 +6,14 @@
 //! choice, so tests choose them.
 //!
 //! A request's way: a connection (`serve`), what all requests go through
-//! (`request`, `access`), its route (`routes`), for a search the queue and a
-//! thread (`pool`) that asks the open books (`shelf`), and out. What goes wrong
+//! (`request`, `access`), its route (`routes`), for a question the queue and a
+//! thread (`pool`) that asks the open books (`shelf`) and, if it is to be
+//! answered (`ask`), an answer model, and out. What goes wrong
 //! becomes an answer in one place (`problem`). Async threads wait and move
 //! bytes; everything else is done on threads of its own.
 
 mod access;
+mod ask;
 mod body;
 mod config;
 mod keys;
@@ -27,6 +29,7 @@ mod telemetry;
 mod traces;
 pub mod wire;
 
+pub use ask::Answerers;
 pub use config::{Limits, ServiceConfig, TelemetryConfig, Times};
 pub use keys::{Key, KeyFileError, Keys, Role};
 pub use problem::Code;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use quire_answer::AnswerError;
 use quire_corpus::BookId;
 use quire_engine::EngineError;
 use quire_index::StoreError;
@@ -98,6 +99,12 @@ codes! {
     QuestionTooLong "question_too_long" 422 "The question is too long" "Ask a shorter question.";
     /// A value is out of its range.
     OutOfRange "out_of_range" 422 "A value is out of range" "Choose a value in the range named.";
+    /// Options that no question has.
+    BadOptions "bad_options" 422 "The options are not usable" "Give 2 to 26 options, each with some text.";
+    /// A language model is wanted, and none is set up.
+    NoAnswerModel "no_answer_model" 422 "No language model is set up" "Leave out 'model', ask for \"extractive\", or have a language model set up.";
+    /// Prompt and completion do not fit the answer model.
+    PromptTooLong "prompt_too_long" 422 "The prompt is too long for the answer model" "Ask for less evidence with budgets.evidence_tokens.";
     /// There is no book to search.
     NoBooks "no_books" 422 "There is no book to search" "Add a book with POST /v1/books.";
     /// Too much waits already.
@@ -108,6 +115,18 @@ codes! {
     Internal "internal" 500 "Something failed inside" "Try again; if it stays so, give the request id to whoever runs this service.";
     /// A stage of the query failed.
     StageFailed "stage_failed" 500 "A stage of the query failed" "Try again; if it stays so, give the request id to whoever runs this service.";
+    /// The answer model's server does not accept what is sent to it.
+    AnswerModelMisconfigured "answer_model_misconfigured" 500 "The answer model is not set up rightly" "Give the request id to whoever runs this service: address, key or model name of the answer model are wrong.";
+    /// The answer model's server cannot be reached.
+    AnswerModelUnreachable "answer_model_unreachable" 502 "The answer model cannot be reached" "Try again later, or ask for the model \"extractive\".";
+    /// The answer model's server fails.
+    AnswerModelFailed "answer_model_failed" 502 "The answer model failed" "Try again later, or ask for the model \"extractive\".";
+    /// The answer model would not answer.
+    AnswerModelRefused "answer_model_refused" 502 "The answer model refused to answer" "Ask otherwise, or ask for the model \"extractive\".";
+    /// What the answer model gave is no answer.
+    AnswerNotUsable "answer_not_usable" 502 "The answer model gave no usable answer" "Ask again, or have a model set up that follows the prompt; the trace has what it gave.";
+    /// The answer model's server has too much to do.
+    AnswerModelBusy "answer_model_busy" 503 "The answer model is busy" "Try again after the time in Retry-After.";
     /// The service is stopping.
     Draining "draining" 503 "The service is stopping" "Ask again after the time in Retry-After.";
     /// The service is starting.
@@ -118,6 +137,8 @@ codes! {
     StorageRefused "storage_refused" 503 "The disk does not take it" "Try again later; if it stays so, whoever runs this service must make room.";
     /// What was asked for is switched off.
     SwitchedOff "switched_off" 404 "This is switched off here" "Ask whoever runs this service to switch it on.";
+    /// The answer model took too long.
+    AnswerModelTimeout "answer_model_timeout" 504 "The answer model took too long" "Try again later, or ask for the model \"extractive\".";
     /// The query's time was up.
     Timeout "timeout" 504 "The time for this request was up" "Allow more with timeout_ms, ask for less, or try again later.";
 }
@@ -178,20 +199,26 @@ impl Problem {
         self.code
     }
 
-    /// The answer, under the request's id.
-    pub fn response(self, request_id: &str) -> Response {
+    /// What the client is told, under the request's id; what lies behind it is
+    /// logged.
+    pub(crate) fn told(&self, request_id: &str) -> ProblemDocument {
         if let Some(cause) = &self.cause {
             tracing::error!(request_id, code = self.code.name(), cause, "request failed");
         }
-        let document = ProblemDocument {
+        ProblemDocument {
             kind: format!("/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
             status: self.code.status(),
-            detail: self.detail,
+            detail: self.detail.clone(),
             code: self.code.name().to_owned(),
             remedy: self.code.remedy().to_owned(),
             request_id: request_id.to_owned(),
-        };
+        }
+    }
+
+    /// The answer, under the request's id.
+    pub fn response(self, request_id: &str) -> Response {
+        let document = self.told(request_id);
         let json = serde_json::to_vec(&document).unwrap_or_default();
         let mut response = Response::new(Body::from(json));
         *response.status_mut() =
@@ -259,22 +286,27 @@ pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
     written
 }
 
+/// A stage of a query was not run to its end, and nothing is wrong with it.
+fn stopped(stage: &str, stop: Stop) -> Problem {
+    match stop {
+        Stop::QueueFull => Problem::new(
+            Code::QueueFull,
+            format!("Too much waits for the model of the {stage} stage."),
+        ),
+        Stop::DeadlinePassed => Problem::new(
+            Code::Timeout,
+            format!("The time was up before the {stage} stage had ended."),
+        ),
+        Stop::Cancelled => Problem::new(Code::ClientGone, "The client went away."),
+    }
+}
+
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         match &error {
             EngineError::EmptyQuestion => Self::new(Code::EmptyQuestion, "The question is empty."),
             EngineError::Budget(budget) => Self::new(Code::OutOfRange, sentence(budget)),
-            EngineError::Stopped { stage, stop } => match stop {
-                Stop::QueueFull => Self::new(
-                    Code::QueueFull,
-                    format!("Too much waits for the model of the {stage} stage."),
-                ),
-                Stop::DeadlinePassed => Self::new(
-                    Code::Timeout,
-                    format!("The time was up before the {stage} stage had ended."),
-                ),
-                Stop::Cancelled => Self::new(Code::ClientGone, "The client went away."),
-            },
+            EngineError::Stopped { stage, stop } => stopped(&stage.to_string(), *stop),
             EngineError::Stage { stage, .. } => {
                 Self::new(Code::StageFailed, format!("The {stage} stage failed.")).because(&error)
             }
@@ -328,6 +360,73 @@ impl From<JobError> for Problem {
                     .because(&error)
                     .closing()
             }
+        }
+    }
+}
+
+/// The server's name stays inside: it is in the cause, for the log.
+impl From<&AnswerError> for Problem {
+    fn from(error: &AnswerError) -> Self {
+        if let Some(stop) = error.stop() {
+            return stopped("answer", stop);
+        }
+        let (code, detail) = match error {
+            AnswerError::BadRequest { rule } => {
+                return Self::new(Code::BadRequest, format!("The question: {rule}."));
+            }
+            AnswerError::Unauthorized { .. } => (
+                Code::AnswerModelMisconfigured,
+                "Its server does not accept the service's key.",
+            ),
+            AnswerError::ModelNotFound { .. } => (
+                Code::AnswerModelMisconfigured,
+                "Its server does not serve the model.",
+            ),
+            AnswerError::Rejected { .. } => (
+                Code::AnswerModelMisconfigured,
+                "Its server does not accept the request.",
+            ),
+            AnswerError::Tls { .. } => (
+                Code::AnswerModelMisconfigured,
+                "There is no trusted connection to its server.",
+            ),
+            AnswerError::ContextTooLong { .. } => (
+                Code::PromptTooLong,
+                "Prompt and completion do not fit the answer model.",
+            ),
+            AnswerError::RateLimited { .. } => (
+                Code::AnswerModelBusy,
+                "Its server limits the rate of requests.",
+            ),
+            AnswerError::Unreachable { .. } => (
+                Code::AnswerModelUnreachable,
+                "There was no connection to its server, or it broke.",
+            ),
+            AnswerError::Timeout { .. } => (
+                Code::AnswerModelTimeout,
+                "Its server gave no whole answer in time.",
+            ),
+            AnswerError::Refused { .. } => {
+                (Code::AnswerModelRefused, "The model would not answer.")
+            }
+            AnswerError::Empty { .. } => (
+                Code::AnswerNotUsable,
+                "The completion holds no answer text.",
+            ),
+            AnswerError::NotAChoice { .. } => (
+                Code::AnswerNotUsable,
+                "The completion is not one option's letter.",
+            ),
+            AnswerError::Reader(_) => (Code::StageFailed, "The answer stage failed."),
+            _ => (
+                Code::AnswerModelFailed,
+                "Its server failed, or is no chat completions server.",
+            ),
+        };
+        let problem = Self::new(code, detail).because(error);
+        match error.retry_after() {
+            Some(wait) => problem.retry_after(wait),
+            None => problem,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The routes. One list makes the router, and the tests hold the document
 //! against it.
 
+pub(crate) mod answer;
 pub(crate) mod books;
 pub(crate) mod chunks;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod search;
+mod stream;
 pub(crate) mod traces;
 pub(crate) mod upload;
 
@@ -32,6 +34,7 @@ use crate::service::App;
 pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
     vec![
         ("/v1/search", post(search::search)),
+        ("/v1/answer", post(answer::answer)),
         (
             "/v1/books",
             // The job queue bounds an upload, and says so in its own words.
@@ -129,7 +132,7 @@ fn queue_full(retry_after: Duration) -> Problem {
 
 /// Says on its end that nobody waits any more.
 #[derive(Default)]
-struct CancelOnDrop(CancelFlag);
+pub(crate) struct CancelOnDrop(pub(crate) CancelFlag);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -12,6 +12,7 @@ use quire_indexer::jobs::{JobError, JobHooks, JobOptions, JobParts, JobQueue, Jo
 use quire_traces::{TraceError, TraceLogOptions};
 use tokio::sync::Semaphore;
 
+use crate::ask::Answerers;
 use crate::config::ServiceConfig;
 use crate::pool::Pool;
 use crate::readiness::Prover;
@@ -41,6 +42,8 @@ pub struct Parts {
     pub jobs: JobOptions,
     /// How much the trace log may hold.
     pub traces: TraceLogOptions,
+    /// What answers questions.
+    pub answerers: Answerers,
     /// What the models say of their batches, if they do.
     pub model_stats: Option<Arc<dyn ModelStats>>,
 }
@@ -49,6 +52,7 @@ impl Parts {
     /// These, the rest as it is by default.
     pub fn new(models: Models, store: Store, recipe: Recipe) -> Self {
         Self {
+            answerers: Answerers::built_in(&models),
             models,
             store,
             recipe,
@@ -96,7 +100,9 @@ pub struct Service {
 pub(crate) struct App {
     pub(crate) config: ServiceConfig,
     pub(crate) models: Models,
+    pub(crate) answerers: Answerers,
     pub(crate) queries: Pool,
+    pub(crate) answers: Pool,
     pub(crate) chores: Pool,
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) traces: Traces,
@@ -151,6 +157,7 @@ impl Service {
             config.queue,
             Some(Arc::clone(&metrics)),
         );
+        let answers = Pool::start("answer", config.answer_workers, config.queue, None);
         let chores = Pool::start("chore", CHORE_THREADS, CHORE_QUEUE, None);
         let prover = Prover::start(parts.models.clone(), data, config.times.proof);
         let exporter = config
@@ -160,6 +167,7 @@ impl Service {
             .transpose();
         let app = App {
             queries: queries.map_err(StartError::Threads)?,
+            answers: answers.map_err(StartError::Threads)?,
             chores: chores.map_err(StartError::Threads)?,
             prover: prover.map_err(StartError::Threads)?,
             exporter: exporter.map_err(StartError::Threads)?,
@@ -168,6 +176,7 @@ impl Service {
             in_flight: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
             models: parts.models,
+            answerers: parts.answerers,
             shelf,
             traces,
             jobs,
@@ -215,6 +224,7 @@ impl App {
     pub(crate) fn close(&self) {
         self.drain();
         self.queries.close();
+        self.answers.close();
         self.chores.close();
         self.jobs.stop();
         self.shelf.close();

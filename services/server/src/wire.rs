@@ -7,14 +7,19 @@
 use std::ops::Range;
 
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{Budgets, Fingerprint, Search, SearchHit, Trace, View};
+use quire_engine::{AnswerTrace, Budgets, Fingerprint, Search, SearchHit, Trace, View};
 use quire_model::RerankMethod;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+mod answer;
 mod books;
 mod jobs;
 
+pub use answer::{
+    Answer, AnswerBasis, AnswerEvidence, AnswerModelName, AnswerRequest, AnswerResponse, Citation,
+    Cost, Delta, Item, ItemPassage, Language, PassageLeftOut, Prompt, Usage,
+};
 pub use books::{Around, Book, BookList, BookSummary, Chapter, DamagedBook, Deleted, Passage};
 pub use jobs::{JobBook, JobFile, JobList, JobProblem, JobProgress, JobView};
 
@@ -190,6 +195,12 @@ pub struct Place {
     pub score: f64,
 }
 
+impl From<quire_engine::Place> for Place {
+    fn from(quire_engine::Place { rank, score }: quire_engine::Place) -> Self {
+        Self { rank, score }
+    }
+}
+
 /// Where a model read only a passage's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Truncated {
@@ -209,6 +220,16 @@ pub struct RerankDepth {
     pub wanted: usize,
     /// Candidates it scored; fewer only where `deadline_ms` ended it.
     pub depth: usize,
+}
+
+impl RerankDepth {
+    fn of(trace: &Trace) -> Option<Self> {
+        trace.reranked.as_ref().map(|stage| Self {
+            method: stage.method,
+            wanted: stage.wanted,
+            depth: stage.hits.len(),
+        })
+    }
 }
 
 /// The evidence as a whole.
@@ -295,6 +316,12 @@ pub struct Timings {
     pub fuse: f64,
     /// Reranking, the wait for the model included.
     pub rerank: f64,
+    /// Putting the evidence together; absent where none was wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assemble: Option<f64>,
+    /// The answer model; absent where none was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<f64>,
     /// From the request's arrival until the answer was ready.
     pub total: f64,
 }
@@ -309,27 +336,43 @@ impl Timings {
             dense: trace.dense.wall_ms,
             fuse: trace.fused.wall_ms,
             rerank: trace.reranked.as_ref().map_or(0.0, |stage| stage.wall_ms),
+            assemble: None,
+            answer: None,
             total,
         }
     }
 
-    /// Every stage by name, in the order of a query.
-    pub fn named(&self) -> [(&'static str, f64); 7] {
-        [
-            ("queue", self.queue),
-            ("lexical", self.lexical),
-            ("embed", self.embed),
-            ("dense", self.dense),
-            ("fuse", self.fuse),
-            ("rerank", self.rerank),
-            ("total", self.total),
-        ]
+    /// The same with what came after the search.
+    #[must_use]
+    pub fn with_answer(self, trace: &AnswerTrace) -> Self {
+        Self {
+            assemble: Some(trace.assemble.wall_ms),
+            answer: Some(trace.answer.wall_ms),
+            ..self
+        }
+    }
+
+    /// Every stage that was run by name, in the order of a query.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let stages = [
+            ("queue", Some(self.queue)),
+            ("lexical", Some(self.lexical)),
+            ("embed", Some(self.embed)),
+            ("dense", Some(self.dense)),
+            ("fuse", Some(self.fuse)),
+            ("rerank", Some(self.rerank)),
+            ("assemble", self.assemble),
+            ("answer", self.answer),
+            ("total", Some(self.total)),
+        ];
+        let stages = stages.into_iter();
+        stages.filter_map(|(name, ms)| Some((name, ms?)))
     }
 
     /// The value of a `Server-Timing` header.
     pub fn server_timing(&self) -> String {
         let entries = self.named().map(|(name, ms)| format!("{name};dur={ms:.3}"));
-        entries.join(", ")
+        entries.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -353,11 +396,7 @@ impl SearchResponse {
             books: view.books().map(|(book, _)| book).collect(),
             hits: hits.collect::<Result<_, _>>()?,
             question_truncated: trace.question_truncated,
-            rerank: trace.reranked.as_ref().map(|stage| RerankDepth {
-                method: stage.method,
-                wanted: stage.wanted,
-                depth: stage.hits.len(),
-            }),
+            rerank: RerankDepth::of(trace),
             evidence: Evidence {
                 tokens: trace.evidence.tokens,
                 too_long: trace.evidence.too_long.clone(),
@@ -383,9 +422,6 @@ impl Hit {
     ) -> Result<Self, quire_engine::EngineError> {
         let passage = view.passage(hit.chunk)?;
         let highlights = view.highlight(question, &passage.text);
-        let place = |place: Option<quire_engine::Place>| {
-            place.map(|quire_engine::Place { rank, score }| Place { rank, score })
-        };
         Ok(Self {
             rank,
             chunk: hit.chunk,
@@ -394,10 +430,10 @@ impl Hit {
             span: passage.span.into(),
             tokens: passage.tokens,
             stages: Stages {
-                lexical: place(hit.lexical),
-                dense: place(hit.dense),
-                fused: place(hit.fused),
-                reranked: place(hit.reranked),
+                lexical: hit.lexical.map(Place::from),
+                dense: hit.dense.map(Place::from),
+                fused: hit.fused.map(Place::from),
+                reranked: hit.reranked.map(Place::from),
             },
             truncated: Truncated {
                 embedding: hit.embedding_truncated,

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use quire_corpus::BookId;
-use quire_engine::{Scored, Trace};
+use quire_engine::{AnswerTrace, Scored, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::{TraceError, TraceId};
@@ -19,6 +19,9 @@ pub struct TraceEntry<'a> {
     pub timings: RequestTimings,
     /// What the engine did.
     pub trace: &'a Trace,
+    /// How the answer came about, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'a AnswerTrace>,
 }
 
 /// What a request took around the engine, in milliseconds; the trace has what
@@ -46,6 +49,9 @@ pub struct TraceRecord {
     pub timings: RequestTimings,
     /// What the engine did.
     pub trace: Trace,
+    /// How the answer came about, if one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<AnswerTrace>,
 }
 
 /// What a record's line begins with.
@@ -94,7 +100,12 @@ impl TraceEntry<'_> {
             .map(|stage| &stage.wall_ms)
             .chain(reranked.map(|stage| &stage.wall_ms))
             .chain([&trace.embed.wall_ms, &trace.total.wall_ms])
-            .chain([&self.timings.queue_ms, &self.timings.total_ms]);
+            .chain([&self.timings.queue_ms, &self.timings.total_ms])
+            .chain(
+                self.answer
+                    .iter()
+                    .flat_map(|answer| [&answer.assemble.wall_ms, &answer.answer.wall_ms]),
+            );
         let finite = |what, mut numbers: Box<dyn Iterator<Item = &f64> + '_>| {
             if numbers.all(|number| number.is_finite()) {
                 Ok(())

@@ -72,5 +72,6 @@ pub(crate) fn entry(trace: &Trace) -> TraceEntry<'_> {
             total_ms: 37.0,
         },
         trace,
+        answer: None,
     }
 }

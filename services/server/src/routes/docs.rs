@@ -21,6 +21,7 @@ use crate::problem::{Code, Problem};
     ),
     paths(
         super::search::search,
+        super::answer::answer,
         super::books::list,
         super::upload::upload,
         super::books::get,

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use super::{CancelOnDrop, json_bytes, queue_full};
 use crate::body;
 use crate::config::Limits;
+use crate::pool::Pool;
 use crate::problem::{Code, Problem};
 use crate::request::Asked;
 use crate::service::App;
@@ -22,7 +23,8 @@ use crate::shelf::Scope;
 use crate::telemetry::Rejection;
 use crate::wire::{ProblemDocument, Run, SearchRequest, SearchResponse, Timings};
 
-const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+/// What each stage took, for a browser's tools.
+pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Finds the passages of the books that answer a question.
 #[utoipa::path(
@@ -50,54 +52,98 @@ pub(crate) async fn search(
 ) -> Result<Response, Problem> {
     let config = &app.config;
     let request: SearchRequest = body::json(request, &config.limits, &config.times).await?;
-    let budgets = checked(&request, &app)?;
-    let time = milliseconds(request.timeout_ms, config.times.query);
+    let answered = found(&app, &asked, request).await?;
+    let timings = answered.response.run.timings_ms;
+    let mut response = json_bytes(StatusCode::OK, answered.json);
+    if let Ok(value) = HeaderValue::from_str(&timings.server_timing()) {
+        response.headers_mut().insert(SERVER_TIMING, value);
+    }
+    response.extensions_mut().insert(timings);
+    Ok(response)
+}
+
+/// Searches, for whoever speaks otherwise than `/v1/search`.
+///
+/// # Errors
+/// When it is not a question that can be asked, its time is up, or a stage
+/// fails.
+pub(crate) async fn find(
+    app: &Arc<App>,
+    asked: &Asked,
+    request: SearchRequest,
+) -> Result<SearchResponse, Problem> {
+    Ok(found(app, asked, request).await?.response)
+}
+
+async fn found(app: &Arc<App>, asked: &Asked, request: SearchRequest) -> Result<Answered, Problem> {
+    let budgets = checked(&request, app)?;
+    let time = milliseconds(request.timeout_ms, app.config.times.query);
     let deadline = asked.at + time;
     let scope = request.scope.as_ref().map(|scope| scope.books.as_slice());
     let scope = app.shelf.scope(scope)?;
 
     let gone = CancelOnDrop::default();
+    let call = Call::new().until(deadline).cancelled_by(&gone.0);
     let query = Query {
         rerank_until: request
             .deadline_ms
             .map(|ms| asked.at + Duration::from_millis(ms)),
-        call: Call::new().until(deadline).cancelled_by(&gone.0),
+        call: call.clone(),
+        asked: asked.clone(),
         scope,
         budgets,
-        asked,
         request,
     };
     let (reply, answer) = oneshot::channel();
-    let for_thread = Arc::clone(&app);
-    let work = move |waited| {
+    let for_thread = Arc::clone(app);
+    submit(app, &app.queries, call, move |waited| {
         // Nobody listens if the client is gone.
         let _ = reply.send(query.run(&for_thread, waited));
-    };
-    let call = Call::new().until(deadline).cancelled_by(&gone.0);
-    if let Err(full) = app.queries.submit(call, work) {
-        app.metrics.rejected(Rejection::QueueFull);
-        return Err(queue_full(full.retry_after));
-    }
-    let answered = match tokio::time::timeout_at(deadline.into(), answer).await {
-        Err(_) => return Err(timed_out(time)),
-        // A query that waits too long leaves the queue without an answer.
-        Ok(Err(_)) if Instant::now() >= deadline => return Err(timed_out(time)),
-        Ok(Err(_)) if app.is_draining() => {
-            let detail = "The service stopped before this query's turn.";
-            return Err(Problem::new(Code::Draining, detail));
-        }
-        Ok(Err(_)) => return Err(Problem::internal("the query's thread panicked")),
-        Ok(Ok(answered)) => answered?,
-    };
-    let mut response = json_bytes(StatusCode::OK, answered.json);
-    if let Ok(value) = HeaderValue::from_str(&answered.timings.server_timing()) {
-        response.headers_mut().insert(SERVER_TIMING, value);
-    }
-    response.extensions_mut().insert(answered.timings);
-    Ok(response)
+    })?;
+    outcome(app, answer, deadline, time).await
 }
 
-fn timed_out(time: Duration) -> Problem {
+/// Puts work into a queue.
+///
+/// # Errors
+/// When it is full.
+pub(crate) fn submit(
+    app: &App,
+    pool: &Pool,
+    call: Call,
+    work: impl FnOnce(Duration) + Send + 'static,
+) -> Result<(), Problem> {
+    pool.submit(call, work).map_err(|full| {
+        app.metrics.rejected(Rejection::QueueFull);
+        queue_full(full.retry_after)
+    })
+}
+
+/// What comes of work that was put into a queue, or that its time is up.
+///
+/// # Errors
+/// Its own, and when it does not end in time.
+pub(crate) async fn outcome<T>(
+    app: &App,
+    answer: oneshot::Receiver<Result<T, Problem>>,
+    deadline: Instant,
+    time: Duration,
+) -> Result<T, Problem> {
+    match tokio::time::timeout_at(deadline.into(), answer).await {
+        Err(_) => Err(timed_out(time)),
+        // A query that waits too long leaves the queue without an answer.
+        Ok(Err(_)) if Instant::now() >= deadline => Err(timed_out(time)),
+        Ok(Err(_)) if app.is_draining() => {
+            let detail = "The service stopped before this query's turn.";
+            Err(Problem::new(Code::Draining, detail))
+        }
+        Ok(Err(_)) => Err(Problem::internal("the query's thread panicked")),
+        Ok(Ok(answered)) => answered,
+    }
+}
+
+/// There was no answer in time.
+pub(crate) fn timed_out(time: Duration) -> Problem {
     let detail = format!("There was no answer within {} ms.", time.as_millis());
     Problem::new(Code::Timeout, detail)
 }
@@ -107,7 +153,7 @@ fn milliseconds(given: Option<u64>, otherwise: Duration) -> Duration {
 }
 
 /// The budgets of a request whose every value is in its range.
-fn checked(request: &SearchRequest, app: &App) -> Result<Budgets, Problem> {
+pub(crate) fn checked(request: &SearchRequest, app: &App) -> Result<Budgets, Problem> {
     let limits = &app.config.limits;
     if request.question.trim().is_empty() {
         return Err(EngineError::EmptyQuestion.into());
@@ -189,8 +235,8 @@ struct Query {
 
 /// An answer, ready to be sent.
 struct Answered {
+    response: SearchResponse,
     json: Vec<u8>,
-    timings: Timings,
 }
 
 impl Query {
@@ -205,7 +251,7 @@ impl Query {
             &self.call,
             self.rerank_until,
         );
-        let found = found.inspect_err(|error| self.learn(app, error))?;
+        let found = found.inspect_err(|error| learn(app, &self.scope, error))?;
         let run = Run {
             trace_id: None,
             trace_logged: false,
@@ -213,7 +259,8 @@ impl Query {
             timings_ms: Timings::default(),
         };
         let explain = self.request.explain;
-        let mut answer = SearchResponse::of(&view, &found, explain, self.scope.left_out, run)?;
+        let left_out = self.scope.left_out;
+        let mut answer = SearchResponse::of(&view, &found, explain, left_out, run)?;
 
         let total = milliseconds_of(self.asked.at.elapsed());
         let timings = Timings::of(&found.trace, milliseconds_of(waited), total);
@@ -226,6 +273,7 @@ impl Query {
                 total_ms: timings.total,
             },
             trace: &found.trace,
+            answer: None,
         });
         answer.run.trace_logged = trace.is_some();
         answer.run.trace_id = trace.map(|id| id.to_string());
@@ -233,27 +281,28 @@ impl Query {
         let json = serde_json::to_vec(&answer);
         Ok(Answered {
             json: json.map_err(|error| Problem::internal(error.to_string()))?,
-            timings,
+            response: answer,
         })
-    }
-
-    /// What an error says about the service itself.
-    fn learn(&self, app: &App, error: &EngineError) {
-        match error {
-            EngineError::Stopped { stop, .. } => match stop {
-                Stop::QueueFull => app.metrics.rejected(Rejection::ModelQueueFull),
-                Stop::DeadlinePassed => app.metrics.rejected(Rejection::Expired),
-                // Counted where the request ends.
-                Stop::Cancelled => {}
-            },
-            EngineError::Stage { stage, .. } if *stage != StageName::Embed => {
-                app.shelf.suspect(&self.scope);
-            }
-            _ => {}
-        }
     }
 }
 
-fn milliseconds_of(time: Duration) -> f64 {
+/// What an error says about the service itself.
+pub(crate) fn learn(app: &App, scope: &Scope, error: &EngineError) {
+    match error {
+        EngineError::Stopped { stop, .. } => match stop {
+            Stop::QueueFull => app.metrics.rejected(Rejection::ModelQueueFull),
+            Stop::DeadlinePassed => app.metrics.rejected(Rejection::Expired),
+            // Counted where the request ends.
+            Stop::Cancelled => {}
+        },
+        EngineError::Stage { stage, .. } if *stage != StageName::Embed => {
+            app.shelf.suspect(scope);
+        }
+        _ => {}
+    }
+}
+
+/// A time in milliseconds.
+pub(crate) fn milliseconds_of(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

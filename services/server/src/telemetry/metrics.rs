@@ -10,6 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use quire_answer::{ModelKind, Usage};
 use quire_model::Stop;
 
 use super::ModelStats;
@@ -19,8 +20,9 @@ use crate::problem::Code;
 use crate::wire::Timings;
 
 /// Every route, as metrics and the log name it. What is none is `none`.
-pub const ROUTES: [&str; 15] = [
+pub const ROUTES: [&str; 16] = [
     "/v1/search",
+    "/v1/answer",
     "/v1/books",
     "/v1/books/{id}",
     "/v1/chunks/{id}",
@@ -37,8 +39,8 @@ pub const ROUTES: [&str; 15] = [
     "none",
 ];
 
-const STAGES: [&str; 7] = [
-    "queue", "lexical", "embed", "dense", "fuse", "rerank", "total",
+const STAGES: [&str; 9] = [
+    "queue", "lexical", "embed", "dense", "fuse", "rerank", "assemble", "answer", "total",
 ];
 
 /// Why a request or a query was turned away or given up.
@@ -70,6 +72,10 @@ const REJECTIONS: [(Rejection, &str); 7] = [
     (Rejection::Expired, "expired"),
 ];
 
+/// The ends of an answer model: what goes in, what comes out.
+const PROMPT: &str = "prompt";
+const COMPLETION: &str = "completion";
+
 const JOB_STATES: [&str; 5] = ["waiting", "running", "done", "partly", "failed"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -90,6 +96,8 @@ label!(ByCode code);
 label!(ByReason reason);
 label!(ByStage stage);
 label!(ByState state);
+label!(ByModel model);
+label!(ByEnd end);
 
 type Seconds = Gauge<f64, AtomicU64>;
 
@@ -107,6 +115,8 @@ pub struct Metrics {
     stages: Family<ByStage, Histogram, fn() -> Histogram>,
     books_open: Gauge,
     books_damaged: Gauge,
+    answers: Family<ByModel, Counter>,
+    answer_tokens: Family<ByEnd, Counter>,
     traces_appended: Counter,
     traces_failed: Counter,
     jobs: Family<ByState, Gauge<i64, AtomicI64>>,
@@ -136,6 +146,8 @@ impl Metrics {
             stages: Family::new_with_constructor(seconds),
             books_open: Gauge::default(),
             books_damaged: Gauge::default(),
+            answers: Family::default(),
+            answer_tokens: Family::default(),
             traces_appended: Counter::default(),
             traces_failed: Counter::default(),
             jobs: Family::default(),
@@ -167,6 +179,13 @@ impl Metrics {
         }
         for stage in STAGES {
             let _ = self.stages.get_or_create(&ByStage { stage });
+        }
+        for model in [ModelKind::Extractive, ModelKind::OpenAi] {
+            let model = model.as_str();
+            let _ = self.answers.get_or_create(&ByModel { model });
+        }
+        for end in [PROMPT, COMPLETION] {
+            let _ = self.answer_tokens.get_or_create(&ByEnd { end });
         }
         for state in JOB_STATES {
             let _ = self.jobs.get_or_create(&ByState { state });
@@ -233,6 +252,16 @@ impl Metrics {
             "quire_books_damaged",
             "Books that cannot be opened",
             self.books_damaged.clone(),
+        );
+        r.register(
+            "quire_answers",
+            "Answers given, by the kind of model",
+            self.answers.clone(),
+        );
+        r.register(
+            "quire_answer_tokens",
+            "Tokens of prompts and completions, as the answer model's server counted them",
+            self.answer_tokens.clone(),
         );
         r.register(
             "quire_traces_appended",
@@ -326,6 +355,19 @@ impl Metrics {
             Stop::DeadlinePassed => Rejection::Expired,
             Stop::QueueFull => Rejection::ModelQueueFull,
         });
+    }
+
+    pub(crate) fn given(&self, model: ModelKind, usage: Option<Usage>) {
+        let model = model.as_str();
+        self.answers.get_or_create(&ByModel { model }).inc();
+        let usage = usage.map_or([0, 0], |usage| {
+            [usage.prompt_tokens, usage.completion_tokens]
+        });
+        for (end, tokens) in [PROMPT, COMPLETION].into_iter().zip(usage) {
+            self.answer_tokens
+                .get_or_create(&ByEnd { end })
+                .inc_by(tokens);
+        }
     }
 
     pub(crate) fn stages(&self, timings: &Timings) {

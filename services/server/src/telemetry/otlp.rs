@@ -114,22 +114,32 @@ impl Span {
 /// When each stage ran, in milliseconds from the request's beginning, as far as
 /// their lengths tell: BM25 runs beside the embedding, all else in turn, and
 /// what lies around them is put before the queue.
-fn stages(timings: &Timings) -> [(&'static str, f64, f64); 6] {
+fn stages(timings: &Timings) -> Vec<(&'static str, f64, f64)> {
     let beside = timings.lexical.max(timings.embed);
-    let last = timings.dense + timings.fuse + timings.rerank;
+    let after = timings.assemble.unwrap_or(0.0) + timings.answer.unwrap_or(0.0);
+    let last = timings.dense + timings.fuse + timings.rerank + after;
     let queue = (timings.total - timings.queue - beside - last).max(0.0);
     let first = queue + timings.queue;
     let dense = first + beside;
     let fuse = dense + timings.dense;
     let rerank = fuse + timings.fuse;
-    [
+    let assemble = rerank + timings.rerank;
+    let answer = assemble + timings.assemble.unwrap_or(0.0);
+    let mut stages = vec![
         ("queue", queue, first),
         ("lexical", first, first + timings.lexical),
         ("embed", first, first + timings.embed),
         ("dense", dense, fuse),
         ("fuse", fuse, rerank),
-        ("rerank", rerank, rerank + timings.rerank),
-    ]
+        ("rerank", rerank, assemble),
+    ];
+    for (name, from, took) in [
+        ("assemble", assemble, timings.assemble),
+        ("answer", answer, timings.answer),
+    ] {
+        stages.extend(took.map(|took| (name, from, from + took)));
+    }
+    stages
 }
 
 fn text(key: &str, value: &str) -> Value {
