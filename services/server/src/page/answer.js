@@ -118,6 +118,7 @@ function facts(answer, evidence, { rerank }, run) {
   const list = el('dl', { class: 'facts' });
   const fact = (key, ...shown) => list.append(el('div', {}, el('dt', { say: key }), el('dd', {}, ...shown)));
   const { usage, cost } = answer;
+  fact('facts.model', answer.model);
   fact('facts.evidence', el('span', { say: ['n.tokens', { n: evidence.tokens }] }));
   if (usage) fact('facts.usage', el('span', { say: ['facts.usage-value', { read: usage.prompt_tokens, written: usage.completion_tokens }] }));
   if (cost) fact('facts.cost', `${number(cost.amount, 6)} ${cost.currency}`);

@@ -59,8 +59,9 @@ export function askFrom(parameters) {
   if (byId('question').value) run();
 }
 
-/** An empty form, as at first. */
+/** An empty form, as at first; words not yet asked stay. */
 export function clear() {
+  if (shown === null) return;
   running?.abort();
   shown = null;
   byId('to-ask').href = '#';
@@ -87,7 +88,7 @@ async function run() {
   running?.abort();
   const mine = new AbortController();
   running = mine;
-  shown = location.hash.slice(1);
+  shown = String(new URLSearchParams(location.hash.slice(1)));
   byId('to-ask').href = location.hash;
   const place = byId('ask-problem');
   place.replaceChildren();
@@ -146,8 +147,11 @@ async function follow(response) {
 }
 
 function working(now) {
-  byId('ask-button').hidden = now;
-  byId('stop-button').hidden = !now;
+  const [goes, comes] = now ? ['ask-button', 'stop-button'] : ['stop-button', 'ask-button'];
+  const hadFocus = document.activeElement === byId(goes);
+  byId(comes).hidden = false;
+  byId(goes).hidden = true;
+  if (hadFocus) byId(comes).focus();
   byId('ask-view').setAttribute('aria-busy', String(now));
 }
 

@@ -22,7 +22,8 @@ export function showEvidence({ evidence, books }) {
   byId('evidence').replaceChildren(
     el('div', { class: 'card-head' },
       el('h2', { id: 'evidence-title', say: 'evidence.title' }),
-      el('span', { class: 'aside', say: ['evidence.count', { n: passages, books: books.length }] })),
+      el('span', { class: 'aside' }, el('span', { say: ['n.passages', { n: passages }] }), ' · ',
+        el('span', { say: ['evidence.books', { n: books.length }] }))),
     ...items.map(article),
     ...(items.length ? [] : [el('p', { class: 'empty', say: 'evidence.none' })]),
     ...leftOut(evidence.left_out));

@@ -2,9 +2,11 @@
 // reranker, as a table beneath each item and as lines over all of them.
 
 import { byId, el, svg } from './dom.js';
-import { number, t } from './strings.js';
+import { decimal } from './strings.js';
 
-export const STAGES = ['lexical', 'dense', 'fused', 'reranked'];
+const STAGES = ['lexical', 'dense', 'fused', 'reranked'];
+/** Digits that tell one score of a stage from the next. */
+const DIGITS = { lexical: 2, dense: 4, fused: 4, reranked: 2 };
 
 /** The last rank of any stage, which the bars of ranks are measured by. */
 export function deepest(shown) {
@@ -15,7 +17,7 @@ export function deepest(shown) {
 /** The places of an item's passages, side by side. */
 export function ranksTable({ number: item, passages }, last, open) {
   const head = el('tr', {}, el('th', { scope: 'col', say: 'ranks.passage' }),
-    ...STAGES.map((stage) => el('th', { scope: 'col', class: stage, say: `stage.${stage}` })));
+    ...STAGES.map((stage) => el('th', { scope: 'col', 'data-stage': stage, say: `stage.${stage}` })));
   const rows = passages.map(({ chunk, rank, stages }) => {
     const name = chunk.split(':')[1];
     const button = el('button', {
@@ -35,13 +37,13 @@ export function ranksTable({ number: item, passages }, last, open) {
 
 function cell(stage, place, last) {
   if (!place) {
-    return el('td', { class: stage, 'data-rank': '' }, el('span', { class: 'rank absent', say: 'ranks.absent', hint: 'ranks.absent.hint' }));
+    return el('td', { 'data-stage': stage, 'data-rank': '' }, el('span', { class: 'rank absent', say: 'ranks.absent', hint: 'ranks.absent.hint' }));
   }
   const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('span', {}));
   bar.firstChild.style.width = `${100 - 92 * depth(place.rank, last)}%`;
-  return el('td', { class: stage, 'data-rank': place.rank, 'data-score': place.score },
+  return el('td', { 'data-stage': stage, 'data-rank': place.rank, 'data-score': place.score },
     el('span', { class: 'rank' }, String(place.rank)),
-    el('span', { class: 'score' }, number(place.score, Math.abs(place.score) < 1 ? 4 : 2)), bar);
+    el('span', { class: 'score' }, decimal(place.score, DIGITS[stage])), bar);
 }
 
 /** How deep a rank is: 0 the first, 1 the last; by ratio, not difference. */
@@ -65,7 +67,7 @@ export function showRanks({ evidence: { items } }) {
   const ranked = [...passages].sort((a, b) => b.rank - a.rank);
   const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', label: ['ranks.picture', { n: passages.length }] });
   STAGES.forEach((stage, at) => {
-    const name = svg('text', { x: column(at), y: 14, class: `axis ${stage}`, say: `stage.${stage}` });
+    const name = svg('text', { x: column(at), y: 14, class: 'axis', 'data-stage': stage, say: `stage.${stage}` });
     picture.append(name, svg('line', { x1: column(at), x2: column(at), y1: TOP - 8, y2: BOTTOM + 8, class: 'rule' }));
   });
   picture.append(
@@ -104,7 +106,7 @@ function labels(passages, last) {
     const y = Math.max(height(final(passage), last), free);
     free = y + 13;
     return svg('text', { x: column(3) + 12, y: (y + 4).toFixed(1), class: 'end', 'data-chunk': passage.chunk },
-      `${t('ranks.item', { number: String(passage.item) })} ¶${passage.chunk.split(':')[1]}`);
+      `${passage.item} · ¶${passage.chunk.split(':')[1]}`);
   });
 }
 

@@ -152,9 +152,9 @@ function showPlace() {
   const nodes = [...byId('reader-text').children];
   const seen = nodes.find((node) => node.getBoundingClientRect().bottom > top) ?? nodes.at(-1);
   if (!seen) return;
-  const number = Number(seen.dataset.chunk.split(':')[1]) + 1;
+  const number = seen.dataset.chunk.split(':')[1];
   const chapter = seen.dataset.chapter;
-  say(byId('reader-chapter'), chapter ? 'reader.place' : 'reader.place-bare', { chapter, number, of: state.of });
+  say(byId('reader-chapter'), chapter ? 'reader.place' : 'reader.place-bare', { chapter, number, last: state.of - 1 });
 }
 
 /** Opens the reader at a byte of a book's text, such as a chapter's start. */

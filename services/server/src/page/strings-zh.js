@@ -89,6 +89,7 @@ export const zh = {
   'answer.cut-short': '模型没有说完就不得不停下。',
   'answer.books-left-out': '有 {n} 本书无法检索。',
 
+  'facts.model': '回答者',
   'facts.evidence': '证据',
   'facts.usage': '词元',
   'facts.usage-value': '读入 {read}，写出 {written}',
@@ -107,7 +108,7 @@ export const zh = {
   'n.chapters': '{n} 章',
 
   'evidence.title': '证据',
-  'evidence.count': '{n} 段，检索了 {books} 本书',
+  'evidence.books': '检索了 {n} 本书',
   'evidence.none': '书中没有与此问题相合的内容。',
   'evidence.passage': '第 {number} 段',
   'evidence.open': '在原章节中打开第 {number} 段',
@@ -133,7 +134,7 @@ export const zh = {
   'timing.title': '用时',
   'timing.total': '{time}',
   'timing.ms': '{time}',
-  'timing.slice': '{stage}：{time}',
+  'timing.enlarged': '仅取证据用时 {time}：',
   'timing.note': 'BM25 与问题的向量化同时进行。索引早已完成，不计在内。',
   'timing.queue': '排队',
   'timing.lexical': 'BM25',
@@ -151,8 +152,8 @@ export const zh = {
   'reader.later': '继续读',
   'reader.back': '回到该段',
   'reader.loaded': '又载入 {n} 段。',
-  'reader.place': '{chapter} · {number} / {of}',
-  'reader.place-bare': '{number} / {of}',
+  'reader.place': '{chapter} · ¶ {number} / {last}',
+  'reader.place-bare': '¶ {number} / {last}',
 
   'books.title': '书目',
   'books.sum': '{n} 本书：{passages} 段，{tokens} 词元',

@@ -30,6 +30,11 @@ export function number(value, digits = 0) {
   return new Intl.NumberFormat(tongue, { maximumFractionDigits: digits }).format(value);
 }
 
+export function decimal(value, digits) {
+  const form = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat(tongue, form).format(value);
+}
+
 export function bytes(value) {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
   let step = 0;
