@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
 # Makes a checkout ready to build and test: a Python environment, ONNX Runtime's library and the small models.
 #
-#   scripts/setup.sh          what `quire` needs to run
-#   scripts/setup.sh --dev    and what the tests need
+#   scripts/setup.sh              what `quire` needs to run
+#   scripts/setup.sh --dev        and what the tests need
+#   scripts/setup.sh --clients    and the official clients that the tests speak through, in an environment of their own
 #
 # Everything goes to .quire/ and nothing outside it changes. A run that finds everything in place ends at once.
 # A run may be stopped at any moment: files are built aside, checked against pinned digests, then renamed.
 set -euo pipefail
 
 usage() {
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
 }
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 dev=no
+clients=no
 for argument in "$@"; do
     case $argument in
         --dev) dev=yes ;;
+        --clients) clients=yes ;;
         -h | --help) usage; exit 0 ;;
         *) fail "unknown argument '$argument'; see --help" ;;
     esac
@@ -29,6 +32,7 @@ root=$(dirname "$here")
 home=$root/.quire
 venv=$home/venv
 python=$venv/bin/python
+clients_venv=$home/clients
 runtime=$home/runtime
 small=$home/models/small
 digests=$here/models/small.sha256
@@ -59,12 +63,16 @@ models_match() { (cd "$1" 2>/dev/null && sha256 -c "$digests" >/dev/null 2>&1); 
 wheels_key() { { uname -sm; cat "$here/$1"; } | digest_of; }
 setup_key() { { wheels_key requirements.txt; cat "$here/setup.sh" "$digests" "$here"/models/*.py; } | digest_of; }
 
-installed() { [ "$(cat "$venv/.installed-$1" 2>/dev/null)" = "$(wheels_key "$1")" ]; }
+# Whether the packages of file $1 are in the environment $2.
+installed() { [ "$(cat "$2/.installed-$1" 2>/dev/null)" = "$(wheels_key "$1")" ]; }
+
+clients_in_place() { installed requirements-clients.txt "$clients_venv" && [ -x "$clients_venv/bin/python" ]; }
 
 in_place() {
     local stamp=$home/stamp name
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$key" ] && [ -x "$python" ] || return 1
-    [ "$dev" = no ] || installed requirements-dev.txt || return 1
+    [ "$dev" = no ] || installed requirements-dev.txt "$venv" || return 1
+    [ "$clients" = no ] || clients_in_place || return 1
     [ -f "$runtime/$library" ] && ! [ "$runtime/$library" -nt "$stamp" ] || return 1
     for name in $(model_files); do
         [ -f "$small/$name" ] && ! [ "$small/$name" -nt "$stamp" ] || return 1
@@ -97,24 +105,37 @@ need_venv() {
 
 # --- products --------------------------------------------------------------------------------------------------------
 
+# Installs the packages of file $1 into the environment $2.
 install() {
     say "installing $1"
-    "$python" -m pip install --quiet --no-input --disable-pip-version-check \
+    "$2/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
         --only-binary=:all: --require-hashes -r "$here/$1" || fail "the packages of $1 could not be installed"
-    wheels_key "$1" >"$venv/.installed-$1"
+    wheels_key "$1" >"$2/.installed-$1"
+}
+
+# Makes the environment $1, empty.
+make_venv() {
+    local base
+    base=$(find_python)
+    need_venv "$base"
+    say "making ${1#"$root"/} with $("$base" --version)"
+    rm -rf "$1"
+    "$base" -m venv "$1"
 }
 
 make_environment() {
-    local base
-    if ! installed requirements.txt || ! "$python" -c '' 2>/dev/null; then
-        base=$(find_python)
-        need_venv "$base"
-        say "making .quire/venv with $("$base" --version)"
-        rm -rf "$venv"
-        "$base" -m venv "$venv"
-        install requirements.txt
+    if ! installed requirements.txt "$venv" || ! "$python" -c '' 2>/dev/null; then
+        make_venv "$venv"
+        install requirements.txt "$venv"
     fi
-    if [ "$dev" = yes ] && ! installed requirements-dev.txt; then install requirements-dev.txt; fi
+    if [ "$dev" = yes ] && ! installed requirements-dev.txt "$venv"; then install requirements-dev.txt "$venv"; fi
+}
+
+# Apart from the products' own, so that no client decides what builds the models.
+make_clients() {
+    clients_in_place && return
+    make_venv "$clients_venv"
+    install requirements-clients.txt "$clients_venv"
 }
 
 copy_runtime() {
@@ -162,6 +183,7 @@ rm -f "$home/stamp"
 make_environment
 copy_runtime
 build_models
+if [ "$clients" = yes ]; then make_clients; fi
 printf '%s\n' "$key" >"$home/stamp.$$"
 mv -f "$home/stamp.$$" "$home/stamp"
 say "ready: .quire/runtime/$library and the models in .quire/models/small"

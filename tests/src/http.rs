@@ -99,6 +99,11 @@ impl Server {
         self.child.id()
     }
 
+    /// Its address as clients take it, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// What it has logged so far.
     pub fn log(&self) -> String {
         self.log

@@ -300,6 +300,63 @@ pub fn rendered(test: &str, url: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The Python that has the official clients. `None`, after reporting the test
+/// as skipped, where `scripts/setup.sh --clients` has not run.
+pub fn clients_python(test: &str) -> Option<PathBuf> {
+    let python = root().join(".quire/clients/bin/python");
+    if !python.exists() {
+        skip(test, "scripts/setup.sh --clients has not run");
+        return None;
+    }
+    Some(python)
+}
+
+/// Runs `tests/clients/FILE` with the official clients against a server at
+/// `url`: the file finds it in `QUIRE_URL`, the sample corpus in
+/// `QUIRE_SAMPLE`, and what `env` adds. Reports the test as skipped where the
+/// clients are not installed.
+///
+/// # Panics
+/// When one of the file's tests fails or it has none.
+pub fn run_client(test: &str, file: &str, url: &str, env: &[(&str, &OsStr)]) {
+    let Some(python) = clients_python(test) else {
+        return;
+    };
+    let home = TempDir::new().expect("a temporary folder");
+    let mut command = Command::new(python);
+    for (name, _) in env::vars_os() {
+        // Neither keys nor proxies nor settings of this machine's clients.
+        let text = name.to_string_lossy().to_ascii_uppercase();
+        let prefixes = [
+            "QUIRE_",
+            "HF_",
+            "OPENAI_",
+            "CO_",
+            "LANGCHAIN_",
+            "LANGSMITH_",
+        ];
+        if prefixes.iter().any(|prefix| text.starts_with(prefix)) || text.ends_with("_PROXY") {
+            command.env_remove(name);
+        }
+    }
+    let output = command
+        .args(["-B", "-m", "unittest", "-v"])
+        .arg(root().join("tests/clients").join(file))
+        .current_dir(root())
+        .env("HOME", home.path())
+        .env("NO_PROXY", "*")
+        .env("QUIRE_URL", url)
+        .env("QUIRE_SAMPLE", sample())
+        .envs(env.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("python starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    println!("{}{said}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{file} failed");
+    assert!(!said.contains("Ran 0 tests"), "{file} has no test");
+}
+
 /// Reports a test as skipped, by name.
 pub fn skip(test: &str, reason: &str) {
     let line = format!("SKIPPED quire-tests::{test}: {reason}\n");

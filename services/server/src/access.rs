@@ -9,9 +9,10 @@ use axum::http::{Method, Version, header};
 use crate::keys::{Keys, Role};
 use crate::problem::{Code, Problem};
 
-/// Whether a route answers without a key, and while the service stops.
+/// Whether a route answers without a key, and while the service stops. The
+/// page and its files hold no data; it asks for a key itself.
 pub(crate) fn is_open(route: &str) -> bool {
-    matches!(route, "/healthz" | "/readyz")
+    matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
 }
 
 /// What a request needs.
@@ -199,7 +200,9 @@ mod tests {
             assert_eq!(ask("GET", wrong), Some(Code::Unauthorized), "{wrong}");
         }
         assert_eq!(refused(&keys, "GET", &[]), Some(Code::Unauthorized));
-        assert!(admit(&keys, "/healthz", &request("GET", &[])).is_ok());
+        for open in ["/healthz", "/", "/page/{file}"] {
+            assert!(admit(&keys, open, &request("GET", &[])).is_ok(), "{open}");
+        }
         assert!(admit(&keys, "/metrics", &request("GET", &[])).is_err());
     }
 }

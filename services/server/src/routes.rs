@@ -7,6 +7,7 @@ pub(crate) mod chunks;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod jobs;
+pub(crate) mod page;
 pub(crate) mod search;
 mod stream;
 pub(crate) mod traces;
@@ -33,6 +34,8 @@ use crate::service::App;
 /// Every route with what answers it.
 pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
     vec![
+        ("/", get(page::index)),
+        ("/page/{file}", get(page::file)),
         ("/v1/search", post(search::search)),
         ("/v1/answer", post(answer::answer)),
         (

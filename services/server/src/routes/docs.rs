@@ -31,6 +31,8 @@ use crate::problem::{Code, Problem};
         super::jobs::get,
         super::jobs::events,
         super::traces::get,
+        super::page::index,
+        super::page::file,
         super::health::alive,
         super::health::ready,
         super::health::metrics,

@@ -9,6 +9,7 @@ mod faults;
 mod models;
 mod observed;
 mod overload;
+mod page;
 mod searching;
 mod security;
 mod stopping;
