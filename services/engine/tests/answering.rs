@@ -17,7 +17,7 @@ use quire_answer::{
 use quire_corpus::ChunkId;
 use quire_engine::{
     Answered, Answerer, Budgets, EngineError, Evidence, LeftOut, LeftOutReason, Listener, Order,
-    Prompts, Question, Search, Unheard, View, answer_within,
+    Prompts, Question, Ranked, Search, Unheard, View, answer_within,
 };
 use quire_model::{Call, CancelFlag, Stop};
 
@@ -212,6 +212,41 @@ fn the_token_budget_holds_with_labels_and_the_rest_is_named() {
     }
     let none = ask(&house, &model, &question(10, 1));
     assert!(none.evidence.items.is_empty() && model.asked().evidence.is_empty());
+}
+
+#[test]
+fn evidence_can_be_chosen_by_an_earlier_stage() {
+    let house = house(&rooms("green", 40));
+    let model = Told::new(ModelKind::Extractive);
+    let chosen = |by| {
+        let asked = Question {
+            by,
+            order: Order::Score,
+            ..question(5, 4096)
+        };
+        let answered = ask(&house, &model, &asked);
+        assert_eq!(answered.trace.by, by);
+        (answered.search.trace, answered.evidence)
+    };
+    for by in [
+        Ranked::Lexical,
+        Ranked::Dense,
+        Ranked::Fused,
+        Ranked::Reranked,
+    ] {
+        let (trace, evidence) = chosen(by);
+        let hits = match by {
+            Ranked::Lexical => &trace.lexical.hits,
+            Ranked::Dense => &trace.dense.hits,
+            Ranked::Fused => &trace.fused.hits,
+            Ranked::Reranked => &trace.reranked.as_ref().unwrap().hits,
+        };
+        let mut wanted: Vec<u32> = hits[..5].iter().map(|hit| hit.chunk.ordinal).collect();
+        let mut shown = chunks(&evidence);
+        wanted.sort_unstable();
+        shown.sort_unstable();
+        assert_eq!(shown, wanted, "{by:?}");
+    }
 }
 
 #[test]
