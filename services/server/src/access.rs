@@ -18,7 +18,7 @@ pub(crate) fn is_open(route: &str) -> bool {
 /// What a request needs.
 fn needed(method: &Method, route: &str) -> Role {
     match (method, route) {
-        (&Method::POST, "/v1/search" | "/v1/answer") => Role::Read,
+        (&Method::POST, "/v1/search" | "/v1/answer" | "/mcp") => Role::Read,
         (&Method::GET | &Method::HEAD | &Method::OPTIONS, _) => Role::Read,
         _ => Role::Admin,
     }

@@ -27,6 +27,7 @@ use quire_model::{Call, CancelFlag};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::mcp;
 use crate::problem::{Code, Problem};
 use crate::request;
 use crate::service::App;
@@ -51,6 +52,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/v1/jobs/{id}", get(jobs::get)),
         ("/v1/jobs/{id}/events", get(jobs::events)),
         ("/v1/traces/{id}", get(traces::get)),
+        ("/mcp", post(mcp::call)),
         ("/healthz", get(health::alive)),
         ("/readyz", get(health::ready)),
         ("/metrics", get(health::metrics)),
