@@ -1,5 +1,6 @@
 //! The command line.
 
+mod answer;
 mod bench;
 
 use std::path::PathBuf;
@@ -7,6 +8,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use answer::{
+    AnswerArgs, AnswerLanguage, AskArgs, EvidenceOrder, PromptsCommand, PromptsExportArgs,
+    PromptsListArgs,
+};
 pub use bench::{
     BenchArgs, BenchArrivals, BenchCommand, BenchCompareArgs, BenchIndexArgs, BenchLoadArgs,
     BenchPutArgs, BenchRequestArgs,
@@ -24,6 +29,7 @@ Examples:
   quire index novels/                        index every book below a folder
   quire search \"Who rings the fog bell?\"     search all indexed books
   quire search --explain --json - < ask.txt  read the question from standard input
+  quire ask \"Who rings the fog bell?\"        the answer, with its evidence
   quire show 3f9a01c2b4d6:17 --around 1      read a passage with its neighbours
 
 Settings are taken from flags, then QUIRE_* environment variables, then the
@@ -69,7 +75,22 @@ Examples:
 
 Without --book every book indexed under the current settings is searched.")]
     Search(SearchArgs),
-    /// Serve search over HTTP
+    /// Answer a question from the books, with the evidence
+    #[command(after_long_help = "\
+Examples:
+  quire ask \"Who rings the fog bell?\"
+  quire ask \"When did the lamp go out?\" --option \"at dusk\" --option \"at dawn\"
+  quire ask --explain \"船为什么改名？\"       all evidence, and why it is there
+  quire ask --answer-url http://127.0.0.1:8000 --answer-model NAME \"...\"
+
+Without --answer-url the built-in extractive reader answers: it quotes the
+evidence and generates nothing. The key of a server that wants one is read from
+QUIRE_ANSWER_KEY, a proxy's address from QUIRE_ANSWER_PROXY.")]
+    Ask(Box<AskArgs>),
+    /// List the prompts of answer models, or write them out to be changed
+    #[command(subcommand)]
+    Prompts(PromptsCommand),
+    /// Serve search and answers over HTTP
     #[command(after_long_help = "\
 Examples:
   quire serve                                on this machine alone, port 8080
@@ -77,6 +98,7 @@ Examples:
        -d '{\"question\": \"Who rings the fog bell?\"}'
   quire serve --address 0.0.0.0:8080 --keys keys.txt
   quire serve --log-format json 2> quire.log
+  quire serve --answer-url http://127.0.0.1:8000 --answer-model NAME
 
 Prints one line, `listening on http://...`, and logs to standard error. /docs
 shows the whole interface. SIGTERM or Ctrl-C ends it once the queries in flight
@@ -329,6 +351,8 @@ pub struct ServeArgs {
     pub log_format: Option<LogFormat>,
     #[command(flatten)]
     pub limits: ServeLimitArgs,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
     #[command(flatten)]
     pub budgets: BudgetArgs,
     #[command(flatten)]

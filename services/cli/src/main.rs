@@ -1,5 +1,6 @@
 //! The `quire` command: settings in, engine called, results printed.
 
+mod answering;
 mod args;
 mod commands;
 mod context;
@@ -18,7 +19,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::args::{Cli, Command, LogFormat, ModelsCommand, TraceCommand};
+use crate::args::{Cli, Command, LogFormat, ModelsCommand, PromptsCommand, TraceCommand};
 use crate::context::Context;
 
 /// How a command that did not fail ended.
@@ -60,6 +61,11 @@ fn run(cli: Cli) -> Result<Ending> {
     match cli.command {
         Command::Index(args) => commands::index::run(&mut context, args),
         Command::Search(args) => commands::search::run(&mut context, args),
+        Command::Ask(args) => commands::ask::run(&mut context, *args),
+        Command::Prompts(PromptsCommand::List(args)) => commands::prompts::list(&mut context, args),
+        Command::Prompts(PromptsCommand::Export(args)) => {
+            commands::prompts::export(&mut context, args)
+        }
         Command::Serve(args) => commands::serve::run(&mut context, *args),
         Command::Trace(TraceCommand::Show(args)) => commands::trace::show(&context, args),
         Command::Trace(TraceCommand::Replay(args)) => commands::trace::replay(&mut context, args),

@@ -274,7 +274,12 @@ impl Ask {
         let kind = self.model.info().kind;
         app.metrics.given(kind, given.usage);
         Ok(AnswerResponse {
-            answer: Answer::of(given, &self.question.task, &answered),
+            answer: Answer::of(
+                given,
+                &self.question.task,
+                &answered.evidence,
+                &answered.trace,
+            ),
             basis,
             run: Run {
                 trace_logged: trace.is_some(),

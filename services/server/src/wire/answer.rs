@@ -2,7 +2,7 @@
 
 use quire_answer::{Answer as Given, Task};
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{Answered, Evidence, EvidenceItem, Fingerprint, LeftOutReason, Order, View};
+use quire_engine::{AnswerTrace, Evidence, EvidenceItem, Fingerprint, LeftOutReason, Order, View};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -374,7 +374,7 @@ impl Item {
 
 impl Answer {
     /// What a model gave to a task, and how it was asked.
-    pub fn of(given: &Given, task: &Task, answered: &Answered) -> Self {
+    pub fn of(given: &Given, task: &Task, evidence: &Evidence, trace: &AnswerTrace) -> Self {
         let option = match (task, given.letter) {
             (Task::MultipleChoice { options }, Some(letter)) => {
                 let place = (letter as usize).checked_sub('A' as usize);
@@ -382,7 +382,7 @@ impl Answer {
             }
             _ => None,
         };
-        let prompt = answered.trace.prompt.as_ref();
+        let prompt = trace.prompt.as_ref();
         Self {
             text: given.text.clone(),
             letter: given.letter,
@@ -392,7 +392,7 @@ impl Answer {
             model: given.model.clone(),
             finish_reason: given.finish_reason.as_str().to_owned(),
             citation: given.span.as_ref().map(|span| Citation {
-                evidence: answered.evidence.items[span.evidence].number,
+                evidence: evidence.items[span.evidence].number,
                 span: span.bytes.clone().into(),
             }),
             prompt: prompt.map(|prompt| Prompt {
