@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use axum::extract::Request;
 use axum::http::{Method, Version, header};
 
+use crate::dialects::Dialect;
 use crate::keys::{Keys, Role};
 use crate::problem::{Code, Problem};
 
@@ -18,6 +19,8 @@ pub(crate) fn is_open(route: &str) -> bool {
 fn needed(method: &Method, route: &str) -> Role {
     match (method, route) {
         (&Method::POST, "/v1/search" | "/v1/answer") => Role::Read,
+        // Other services' APIs are there to ask by.
+        (&Method::POST, _) if Dialect::of(method, route) != Dialect::Quire => Role::Read,
         (&Method::GET | &Method::HEAD | &Method::OPTIONS, _) => Role::Read,
         _ => Role::Admin,
     }

@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::access;
+use crate::dialects::Dialect;
 use crate::problem::{Code, Problem, written};
 use crate::service::App;
 use crate::telemetry::{Rejection, Span};
@@ -37,6 +38,7 @@ pub(crate) async fn around(
 ) -> Response {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or("none", MatchedPath::as_str).to_owned();
+    let dialect = Dialect::of(request.method(), &route);
     let asked = Asked {
         id: request_id(request.headers()),
         at: Instant::now(),
@@ -59,7 +61,7 @@ pub(crate) async fn around(
             Err(problem) => problem.into_response(),
         }
     };
-    let mut answer = written(answer, &asked.id);
+    let mut answer = written(answer, dialect, &asked.id);
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }

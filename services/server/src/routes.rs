@@ -8,7 +8,7 @@ pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod search;
-mod stream;
+pub(crate) mod stream;
 pub(crate) mod traces;
 pub(crate) mod upload;
 
@@ -26,6 +26,7 @@ use quire_model::{Call, CancelFlag};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::dialects::{openai, rerank, tei};
 use crate::problem::{Code, Problem};
 use crate::request;
 use crate::service::App;
@@ -48,6 +49,20 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/v1/jobs/{id}", get(jobs::get)),
         ("/v1/jobs/{id}/events", get(jobs::events)),
         ("/v1/traces/{id}", get(traces::get)),
+        ("/v1/embeddings", post(openai::embeddings::embeddings)),
+        ("/v1/models", get(openai::models::list)),
+        ("/v1/models/{model}", get(openai::models::get)),
+        (
+            "/v1/models/{family}/{book}",
+            get(openai::models::get_of_book),
+        ),
+        ("/v1/chat/completions", post(openai::chat::completions)),
+        ("/v1/rerank", post(rerank::v1)),
+        ("/v2/rerank", post(rerank::v2)),
+        ("/embed", post(tei::embed)),
+        ("/rerank", post(tei::rerank)),
+        ("/info", get(tei::info)),
+        ("/", post(tei::root)),
         ("/healthz", get(health::alive)),
         ("/readyz", get(health::ready)),
         ("/metrics", get(health::metrics)),
@@ -82,14 +97,14 @@ async fn other_method() -> Problem {
 }
 
 /// An answer of JSON.
-fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => json_bytes(status, bytes),
         Err(error) => Problem::internal(error.to_string()).into_response(),
     }
 }
 
-fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
+pub(crate) fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
@@ -102,7 +117,7 @@ fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
 ///
 /// # Errors
 /// Its own, and when too much of the kind waits.
-async fn chore<T: Send + 'static>(
+pub(crate) async fn chore<T: Send + 'static>(
     app: &Arc<App>,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

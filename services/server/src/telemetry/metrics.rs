@@ -20,7 +20,7 @@ use crate::problem::Code;
 use crate::wire::Timings;
 
 /// Every route, as metrics and the log name it. What is none is `none`.
-pub const ROUTES: [&str; 16] = [
+pub const ROUTES: [&str; 27] = [
     "/v1/search",
     "/v1/answer",
     "/v1/books",
@@ -30,6 +30,17 @@ pub const ROUTES: [&str; 16] = [
     "/v1/jobs/{id}",
     "/v1/jobs/{id}/events",
     "/v1/traces/{id}",
+    "/v1/embeddings",
+    "/v1/models",
+    "/v1/models/{model}",
+    "/v1/models/{family}/{book}",
+    "/v1/chat/completions",
+    "/v1/rerank",
+    "/v2/rerank",
+    "/embed",
+    "/rerank",
+    "/info",
+    "/",
     "/healthz",
     "/readyz",
     "/metrics",
