@@ -23,3 +23,32 @@ fn the_official_clients_are_installed_and_find_the_server() {
         "installed.py",
     );
 }
+
+#[test]
+fn the_openai_client_embeds_lists_models_and_gets_answers() {
+    speak(
+        "the_openai_client_embeds_lists_models_and_gets_answers",
+        "openai_client.py",
+    );
+}
+
+#[test]
+fn the_cohere_client_reranks() {
+    speak("the_cohere_client_reranks", "cohere_client.py");
+}
+
+#[test]
+fn the_hub_client_embeds_as_from_text_embeddings_inference() {
+    speak(
+        "the_hub_client_embeds_as_from_text_embeddings_inference",
+        "tei_client.py",
+    );
+}
+
+#[test]
+fn the_example_retrievers_find_what_the_service_finds() {
+    speak(
+        "the_example_retrievers_find_what_the_service_finds",
+        "retrievers.py",
+    );
+}

@@ -16,6 +16,7 @@ mod access;
 mod ask;
 mod body;
 mod config;
+mod dialects;
 mod keys;
 mod mcp;
 mod pool;

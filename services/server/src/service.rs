@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use quire_corpus::ReadOptions;
 use quire_engine::Models;
@@ -115,6 +116,8 @@ pub(crate) struct App {
     pub(crate) uploads: Arc<Semaphore>,
     pub(crate) followers: Arc<Semaphore>,
     pub(crate) in_flight: AtomicUsize,
+    /// When the service started.
+    pub(crate) started: SystemTime,
     draining: AtomicBool,
 }
 
@@ -181,6 +184,7 @@ impl Service {
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             in_flight: AtomicUsize::new(0),
+            started: SystemTime::now(),
             draining: AtomicBool::new(false),
             models: parts.models,
             answerers: parts.answerers,
