@@ -1,5 +1,6 @@
-//! Measures retrieval on judged data sets.
+//! Measures retrieval on judged data sets, and answers against gold answers.
 
+pub mod answers;
 pub mod datasets;
 pub mod metrics;
 mod run;
