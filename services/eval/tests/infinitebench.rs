@@ -21,7 +21,7 @@ struct Row {
 
 impl Row {
     fn scored(&self) -> f64 {
-        let task: Task = self.task.parse().unwrap();
+        let task: Task = self.task.parse().expect("a task of ours");
         score(
             task,
             &self.prediction,
@@ -128,7 +128,7 @@ fn every_mean_is_the_official_mean() {
         let ours = scores.get(&file).and_then(|scores| Total::of(scores));
         match mean {
             Mean::Read { n, mean } => {
-                let ours = ours.unwrap();
+                let ours = ours.expect("scores of the file");
                 assert_eq!(
                     (ours.rows, ours.mean.to_bits()),
                     (n, mean.to_bits()),
