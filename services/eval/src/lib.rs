@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod datasets;
 pub mod metrics;
+pub mod questions;
 mod run;
 
 pub use run::{Indexed, Measures, Report, Scope};
