@@ -18,6 +18,8 @@ use std::str::FromStr;
 
 pub use gold::{GoldAnswers, NotAnOption};
 
+use crate::statistics::mean;
+
 /// A task, which decides how its answers are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Task {
@@ -101,14 +103,10 @@ pub struct Total {
 impl Total {
     /// Of the rows' scores, in the rows' order; nothing without rows.
     pub fn of(scores: &[f64]) -> Option<Total> {
-        if scores.is_empty() {
-            return None;
-        }
-        let sum = scores.iter().fold(0.0, |sum, score| sum + score);
         Some(Total {
             rows: scores.len(),
             full: scores.iter().filter(|&&score| score == 1.0).count(),
-            mean: sum / scores.len() as f64,
+            mean: mean(scores)?,
         })
     }
 }

@@ -5,5 +5,6 @@ pub mod datasets;
 pub mod metrics;
 pub mod questions;
 mod run;
+pub mod statistics;
 
 pub use run::{Indexed, Measures, Report, Scope};
