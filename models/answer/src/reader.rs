@@ -172,7 +172,8 @@ impl ExtractiveReader {
         let Some(best) = best else {
             return Ok(self.abstained(request));
         };
-        if request.may_abstain && shared[best.sentence] < self.options.least_support {
+        let supported = shared[best.sentence] >= self.options.least_support;
+        if request.may_abstain && !supported {
             return Ok(self.abstained(request));
         }
         let sentence = &evidence.sentences[best.sentence];
@@ -184,7 +185,11 @@ impl ExtractiveReader {
             bytes: start + part.start..start + part.end,
         };
         let answer = text[part].split_whitespace().collect::<Vec<_>>().join(" ");
-        Ok(self.extracted(answer, None, text, span))
+        let answer = self.extracted(answer, None, text, span);
+        Ok(Answer {
+            supported,
+            ..answer
+        })
     }
 
     fn choice(
@@ -229,7 +234,8 @@ impl ExtractiveReader {
         // the question's.
         let words = evidence.coverage(sentence, &told[option]);
         let support = (evidence.coverage(sentence, &question) + words) / 2.0;
-        if request.may_abstain && support < self.options.least_support {
+        let supported = support >= self.options.least_support;
+        if request.may_abstain && !supported {
             return Ok(self.abstained(request));
         }
         let letter = char::from(LETTERS[option]);
@@ -243,7 +249,11 @@ impl ExtractiveReader {
             bytes: bytes.clone(),
         };
         let text = letter.to_string();
-        Ok(self.extracted(text, Some(letter), evidence.text(sentence), span))
+        let answer = self.extracted(text, Some(letter), evidence.text(sentence), span);
+        Ok(Answer {
+            supported,
+            ..answer
+        })
     }
 
     fn extracted(&self, text: String, letter: Option<char>, from: &str, span: Span) -> Answer {

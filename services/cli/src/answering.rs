@@ -22,7 +22,8 @@ const PROXY: &str = "QUIRE_ANSWER_PROXY";
 pub struct AnswerSettings {
     openai: Option<Arc<dyn AnswerModel>>,
     prompts: Arc<Prompts>,
-    pub may_abstain: bool,
+    /// None where nobody said.
+    pub may_abstain: Option<bool>,
     pub workers: usize,
 }
 
@@ -73,7 +74,7 @@ impl AnswerSettings {
                 None => None,
             },
             prompts: Arc::new(prompts),
-            may_abstain: settings.or("abstain", args.abstain, true)?,
+            may_abstain: settings.optional("abstain", args.abstain)?,
             workers,
         })
     }

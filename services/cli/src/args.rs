@@ -2,6 +2,7 @@
 
 mod answer;
 mod bench;
+mod eval;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use bench::{
     BenchArgs, BenchArrivals, BenchCommand, BenchCompareArgs, BenchIndexArgs, BenchLoadArgs,
     BenchPutArgs, BenchRequestArgs,
 };
+pub use eval::{EvalAnswersArgs, EvalArgs, EvalBy, EvalCommand, EvalOver};
 
 /// From books to ranked evidence: the retrieval baseline for book-length
 /// question answering.
@@ -141,13 +143,15 @@ from the others are enough (four at least).")]
     Rm(RmArgs),
     /// Check every stored file and say what is wrong and how to mend it
     Verify(VerifyArgs),
-    /// Measure retrieval, stage by stage, on a judged data set whose passages are given
+    /// Measure retrieval, stage by stage, and answers on judged data sets
     #[command(after_long_help = "\
 Examples:
   quire eval squad xquad.en.json
   quire eval cranfield cranfield/
-  quire eval fairytaleqa fairytaleqa/ --within-group")]
-    Eval(EvalArgs),
+  quire eval fairytaleqa fairytaleqa/ --within-group
+  quire eval answers tests/sample/*.questions.jsonl")]
+    #[command(subcommand)]
+    Eval(EvalCommand),
     /// Load a running server and measure it; or time indexing
     #[command(after_long_help = "\
 Examples:
@@ -571,34 +575,4 @@ pub struct ConfigArgs {
     pub cut: CutArgs,
     #[command(flatten)]
     pub models: ModelArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalArgs {
-    /// The data set's format
-    #[arg(value_name = "FORMAT")]
-    pub format: EvalFormat,
-    /// The data set: a file (squad) or a folder (cranfield, fairytaleqa)
-    #[arg(value_name = "PATH")]
-    pub path: PathBuf,
-    /// Ask each question within its own story only (fairytaleqa)
-    #[arg(long)]
-    pub within_group: bool,
-    /// Print one JSON document (docs/json.md)
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub budgets: BudgetArgs,
-    #[command(flatten)]
-    pub models: ModelArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EvalFormat {
-    /// SQuAD-style JSON: each paragraph is a passage
-    Squad,
-    /// The Cranfield collection: title and text of each document
-    Cranfield,
-    /// FairytaleQA's test stories: each section is a passage
-    Fairytaleqa,
 }

@@ -316,7 +316,8 @@ impl View {
         guarded(&folders, read)?.map_err(Into::into)
     }
 
-    pub(crate) fn fingerprint(&self, models: &Models, budgets: &Budgets) -> Fingerprint {
+    /// All that a search's result depends on besides the question.
+    pub fn fingerprint(&self, models: &Models, budgets: &Budgets) -> Fingerprint {
         let embedder = models.embedder.info();
         let reranker = models.reranker.info();
         Fingerprint {

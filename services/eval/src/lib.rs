@@ -1,5 +1,6 @@
 //! Measures retrieval on judged data sets, and answers against gold answers.
 
+pub mod answering;
 pub mod answers;
 pub mod datasets;
 pub mod metrics;

@@ -50,7 +50,7 @@ pub struct AnswerArgs {
     #[arg(long, env = "QUIRE_PROMPTS", value_name = "DIR")]
     pub prompts: Option<PathBuf>,
     /// Whether an answer may be that the evidence holds none; a benchmark wants false
-    /// [default: true]
+    /// [default: true of a language model, false of the extractive reader]
     #[arg(long, env = "QUIRE_ABSTAIN", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub abstain: Option<bool>,
 }

@@ -45,7 +45,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
         named if named.is_empty() => all_books(&store, &recipe)?,
         named => named,
     };
-    let asked = Question {
+    let mut asked = Question {
         text,
         task: task(args.options)?,
         language: args.language.map(|language| match language {
@@ -57,7 +57,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
             EvidenceOrder::Document => Order::Document,
             EvidenceOrder::Score => Order::Score,
         },
-        may_abstain: answers.may_abstain,
+        may_abstain: false,
         budgets,
     };
 
@@ -65,6 +65,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
     let models = loader.models()?;
     let answerers = answers.answerers(&models);
     let model = answerers.openai.as_ref().unwrap_or(&answerers.extractive);
+    asked.may_abstain = answerers.may_abstain(&**model, None);
     let answerer = Answerer {
         model: &**model,
         prompts: &answerers.prompts,
@@ -180,13 +181,15 @@ fn print_how(basis: &AnswerBasis, search: &Trace, answer: &AnswerTrace) {
 /// Who answered, on what grounds, at what cost.
 fn about(answer: &Answer) -> String {
     let mut said = vec![answer.model.clone()];
-    said.push(if answer.extractive {
+    said.push(if answer.extractive && answer.citation.is_some() {
         "quoted from the evidence".to_owned()
+    } else if answer.extractive {
+        "extractive".to_owned()
     } else {
         "written by a language model".to_owned()
     });
     if !answer.supported {
-        said.push("the evidence does not support an answer".to_owned());
+        said.push("hardly supported by the evidence".to_owned());
     }
     if let Some(citation) = answer.citation {
         said.push(format!("from [{}]", citation.evidence));
