@@ -2,7 +2,7 @@
 //! they are published in.
 //!
 //! A reader is a small file beside this one: it turns a line of its format
-//! into a [`Draft`], and [`read_lines`] does the rest, so that the same faults
+//! into a `Draft`, and `read_lines` does the rest, so that the same faults
 //! are found and told alike in every format.
 
 mod infinitebench;
