@@ -71,3 +71,11 @@ fn the_official_agent_client_calls_the_tools_over_http_and_stdio() {
     ];
     run_client(test, "mcp_client.py", &server.url(), &env);
 }
+
+#[test]
+fn the_openai_client_gets_the_same_answers_to_the_whole_sample() {
+    speak(
+        "the_openai_client_gets_the_same_answers_to_the_whole_sample",
+        "sample_answers.py",
+    );
+}

@@ -67,7 +67,7 @@ pub fn run(context: &mut Context, args: EvalAnswersArgs) -> Result<Ending> {
     }
 
     let models = loader.models()?;
-    let asking = Asking {
+    let mut asking = Asking {
         by: match args.by {
             EvalBy::Lexical => Ranked::Lexical,
             EvalBy::Dense => Ranked::Dense,
@@ -79,10 +79,17 @@ pub fn run(context: &mut Context, args: EvalAnswersArgs) -> Result<Ending> {
             EvidenceOrder::Score => Order::Score,
         },
         may_abstain: answers.may_abstain.unwrap_or(false),
-        at_once: answers.workers,
+        at_once: 0,
         budgets,
     };
+    // The reader computes here: more at once would only wait for each other.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = answers.workers;
     let answerers = answers.answerers(&models);
+    asking.at_once = match &answerers.openai {
+        Some(_) => workers,
+        None => workers.min(cores),
+    };
     let model = answerers.openai.as_ref().unwrap_or(&answerers.extractive);
     let answerer = Answerer {
         model: &**model,
