@@ -239,11 +239,6 @@ impl View {
             .passage(chunk.ordinal)
     }
 
-    /// Where the question's terms stand in a text, as byte ranges.
-    pub fn highlight(&self, question: &str, text: &str) -> Vec<std::ops::Range<usize>> {
-        quire_bm25::highlight(question, text)
-    }
-
     pub(crate) fn tokens(&self, chunk: ChunkId) -> u32 {
         let book = self.books.get(&chunk.book);
         book.and_then(|book| book.artifact.table().get(chunk.ordinal))

@@ -10,9 +10,12 @@ use crate::dialects::Dialect;
 use crate::keys::{Keys, Role};
 use crate::problem::{Code, Problem};
 
-/// Whether a route answers without a key, and while the service stops.
-pub(crate) fn is_open(route: &str) -> bool {
-    matches!(route, "/healthz" | "/readyz")
+/// Whether a route answers without a key, and while the service stops. The
+/// page and its files hold no data; it asks for a key itself.
+pub(crate) fn is_open(method: &Method, route: &str) -> bool {
+    // What is posted to the page's address asks for vectors.
+    matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
+        && Dialect::of(method, route) == Dialect::Quire
 }
 
 /// What a request needs.
@@ -40,7 +43,7 @@ pub(crate) fn admit(
         local(request)?;
         return Ok(None);
     }
-    if is_open(route) {
+    if is_open(request.method(), route) {
         return Ok(None);
     }
     let shown = request.headers().get(header::AUTHORIZATION);
@@ -202,7 +205,20 @@ mod tests {
             assert_eq!(ask("GET", wrong), Some(Code::Unauthorized), "{wrong}");
         }
         assert_eq!(refused(&keys, "GET", &[]), Some(Code::Unauthorized));
-        assert!(admit(&keys, "/healthz", &request("GET", &[])).is_ok());
+        for open in ["/healthz", "/", "/page/{file}"] {
+            assert!(admit(&keys, open, &request("GET", &[])).is_ok(), "{open}");
+        }
         assert!(admit(&keys, "/metrics", &request("GET", &[])).is_err());
+        // The page's address is an API to whoever posts to it.
+        assert!(admit(&keys, "/", &request("POST", &[])).is_err());
+    }
+
+    #[test]
+    fn other_services_apis_are_asked_with_a_key_that_may_ask() {
+        for route in ["/v1/embeddings", "/v2/rerank", "/embed", "/"] {
+            assert_eq!(needed(&Method::POST, route), Role::Read, "{route}");
+        }
+        assert_eq!(needed(&Method::POST, "/v1/books"), Role::Admin);
+        assert_eq!(needed(&Method::PUT, "/"), Role::Admin);
     }
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use quire_answer::{AnswerDelta, AnswerModel, ExtractiveReader, ReaderOptions, Task};
 use quire_engine::{
-    Answerer, Evidence, Listener, Models, Prompts, Question, Search, Unheard, View, answer_within,
+    Answerer, Evidence, Listener, Models, Prompts, Question, Ranked, Search, Unheard, View,
+    answer_within,
 };
 use quire_model::Call;
 use quire_traces::{RequestTimings, TraceEntry};
@@ -197,6 +198,7 @@ impl Ask {
             text: request.question.clone(),
             task,
             language: request.language.map(Into::into),
+            by: Ranked::default(),
             order: request.order.unwrap_or_default(),
             may_abstain: request.abstain.unwrap_or(app.answerers.may_abstain),
             budgets,

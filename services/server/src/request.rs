@@ -46,7 +46,7 @@ pub(crate) async fn around(
     let mut running = Running::begin(Arc::clone(&app), &route, &request, &asked);
     request.extensions_mut().insert(asked.clone());
 
-    let answer = if app.is_draining() && !access::is_open(&route) {
+    let answer = if app.is_draining() && !access::is_open(request.method(), &route) {
         app.metrics.rejected(Rejection::Draining);
         let detail = "The service takes no new requests.";
         Problem::new(Code::Draining, detail)

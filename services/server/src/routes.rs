@@ -7,6 +7,7 @@ pub(crate) mod chunks;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod jobs;
+pub(crate) mod page;
 pub(crate) mod search;
 pub(crate) mod stream;
 pub(crate) mod traces;
@@ -34,6 +35,8 @@ use crate::service::App;
 /// Every route with what answers it.
 pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
     vec![
+        ("/", get(page::index).post(tei::root)),
+        ("/page/{file}", get(page::file)),
         ("/v1/search", post(search::search)),
         ("/v1/answer", post(answer::answer)),
         (
@@ -62,7 +65,6 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/embed", post(tei::embed)),
         ("/rerank", post(tei::rerank)),
         ("/info", get(tei::info)),
-        ("/", post(tei::root)),
         ("/healthz", get(health::alive)),
         ("/readyz", get(health::ready)),
         ("/metrics", get(health::metrics)),

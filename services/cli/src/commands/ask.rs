@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use quire_answer::{Language, Task};
 use quire_engine::{
-    AnswerTrace, Answered, Answerer, ModelSource, Order, Question, Timing, Trace, Unheard, View,
-    answer_within,
+    AnswerTrace, Answered, Answerer, ModelSource, Order, Question, Ranked, Timing, Trace, Unheard,
+    View, answer_within,
 };
 use quire_model::Call;
 use quire_server::wire::{Answer, AnswerBasis, Item, PassageLeftOut, Span};
@@ -52,6 +52,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
             AnswerLanguage::En => Language::En,
             AnswerLanguage::Zh => Language::Zh,
         }),
+        by: Ranked::default(),
         order: match args.order {
             EvidenceOrder::Document => Order::Document,
             EvidenceOrder::Score => Order::Score,

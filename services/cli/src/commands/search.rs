@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use anyhow::{Context as _, Result, bail};
 use quire_corpus::BookId;
-use quire_engine::{ModelSource, Search, Trace, View, search};
+use quire_engine::{Highlighter, ModelSource, Search, Trace, View, search};
 use quire_index::{Recipe, Store};
 use quire_server::wire::{Hit, Stages};
 use serde::Serialize;
@@ -50,9 +50,10 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     });
     let (view, models) = (view?, models?);
     let found = search(&view, &models, &question, &budgets)?;
+    let highlighter = Highlighter::new(&question);
     let hits: Vec<Hit> = (1..)
         .zip(&found.hits)
-        .map(|(rank, hit)| Hit::of(&view, &question, rank, hit))
+        .map(|(rank, hit)| Hit::of(&view, &highlighter, rank, hit))
         .collect::<Result<_, _>>()?;
 
     if args.json {

@@ -42,6 +42,8 @@ use crate::problem::{Code, Problem};
         crate::dialects::tei::rerank,
         crate::dialects::tei::info,
         crate::dialects::tei::root,
+        super::page::index,
+        super::page::file,
         super::health::alive,
         super::health::ready,
         super::health::metrics,

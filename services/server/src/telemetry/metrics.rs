@@ -20,7 +20,9 @@ use crate::problem::Code;
 use crate::wire::Timings;
 
 /// Every route, as metrics and the log name it. What is none is `none`.
-pub const ROUTES: [&str; 27] = [
+pub const ROUTES: [&str; 28] = [
+    "/",
+    "/page/{file}",
     "/v1/search",
     "/v1/answer",
     "/v1/books",
@@ -40,7 +42,6 @@ pub const ROUTES: [&str; 27] = [
     "/embed",
     "/rerank",
     "/info",
-    "/",
     "/healthz",
     "/readyz",
     "/metrics",

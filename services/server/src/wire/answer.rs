@@ -2,7 +2,9 @@
 
 use quire_answer::{Answer as Given, Task};
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{AnswerTrace, Evidence, EvidenceItem, Fingerprint, LeftOutReason, Order, View};
+use quire_engine::{
+    AnswerTrace, Evidence, EvidenceItem, Fingerprint, Highlighter, LeftOutReason, Order, View,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -308,7 +310,7 @@ impl AnswerBasis {
         Self {
             question: trace.question.clone(),
             books: view.books().map(|(book, _)| book).collect(),
-            evidence: AnswerEvidence::of(view, found, evidence),
+            evidence: AnswerEvidence::of(found, evidence),
             question_truncated: trace.question_truncated,
             rerank: RerankDepth::of(trace),
             fingerprint: trace.fingerprint.clone(),
@@ -319,13 +321,16 @@ impl AnswerBasis {
 }
 
 impl AnswerEvidence {
-    fn of(view: &View, found: &quire_engine::Search, evidence: &Evidence) -> Self {
+    fn of(found: &quire_engine::Search, evidence: &Evidence) -> Self {
+        let highlighter = Highlighter::new(&found.trace.question);
         let items = evidence.items.iter();
         let left_out = evidence.left_out.iter();
         Self {
             order: evidence.order,
             tokens: evidence.tokens,
-            items: items.map(|item| Item::of(view, found, item)).collect(),
+            items: items
+                .map(|item| Item::of(&highlighter, found, item))
+                .collect(),
             left_out: left_out
                 .map(|&quire_engine::LeftOut { chunk, reason }| PassageLeftOut { chunk, reason })
                 .collect(),
@@ -334,9 +339,9 @@ impl AnswerEvidence {
 }
 
 impl Item {
-    fn of(view: &View, found: &quire_engine::Search, item: &EvidenceItem) -> Self {
+    fn of(highlighter: &Highlighter, found: &quire_engine::Search, item: &EvidenceItem) -> Self {
         let trace = &found.trace;
-        let highlights = view.highlight(&trace.question, &item.text);
+        let highlights = highlighter.find(&item.text);
         let passages = item.passages.iter().map(|passage| {
             let reranked = trace.reranked.as_ref();
             let chunk = passage.chunk;

@@ -4,11 +4,13 @@
 
 mod books;
 mod client;
+mod dialects;
 mod errors;
 mod faults;
 mod models;
 mod observed;
 mod overload;
+mod page;
 mod searching;
 mod security;
 mod stopping;

@@ -21,7 +21,7 @@ fn keyed() -> ServiceConfig {
 }
 
 #[test]
-fn with_keys_every_route_but_two_needs_one_that_allows_it() {
+fn with_keys_every_route_that_tells_of_books_or_queries_needs_one_that_allows_it() {
     let server = Server::start(keyed());
     let ask = |method: &str, path: &str, key: Option<&str>| {
         let mut headers = vec![
@@ -60,7 +60,7 @@ fn with_keys_every_route_but_two_needs_one_that_allows_it() {
     }
     // What is nowhere is not told to strangers.
     assert_eq!(ask("GET", "/nothing", None).status, 401);
-    for open in ["/healthz", "/readyz"] {
+    for open in ["/healthz", "/readyz", "/", "/page/main.js"] {
         assert_eq!(ask("GET", open, None).status, 200);
     }
     for (method, path) in [
