@@ -110,6 +110,19 @@ be readable by its owner alone. Only admin keys may add and remove books.
 OTEL_EXPORTER_OTLP_ENDPOINT sends a span for each query to a collector (OTLP as
 JSON over HTTP); OTEL_EXPORTER_OTLP_HEADERS and OTEL_SERVICE_NAME are honoured.")]
     Serve(Box<ServeArgs>),
+    /// Be a tool of an agent, by the Model Context Protocol over standard input and output
+    #[command(after_long_help = "\
+Example, in the configuration of an agent:
+  {\"mcpServers\": {\"quire\": {\"command\": \"/path/to/quire\", \"args\": [\"mcp\"]}}}
+
+The tools are search, fetch and answer. Nothing but the protocol goes to
+standard output; the log goes to standard error. It runs beside `quire serve`
+and `quire index` on the same data folder and takes no uploads. Its queries go
+to the trace log, unless another process writes that just now: then it says so
+on standard error, and every trace_id is null.
+
+An agent that speaks HTTP can use a running `quire serve` at /mcp instead.")]
+    Mcp(Box<McpArgs>),
     /// Look at what a served query did, or run it again
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -351,6 +364,21 @@ pub struct ServeArgs {
     pub log_format: Option<LogFormat>,
     #[command(flatten)]
     pub limits: ServeLimitArgs,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+    #[command(flatten)]
+    pub budgets: BudgetArgs,
+    #[command(flatten)]
+    pub cut: CutArgs,
+    #[command(flatten)]
+    pub models: ModelArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Write every query to the trace log in the data folder [default: true]
+    #[arg(long, env = "QUIRE_TRACES", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub traces: Option<bool>,
     #[command(flatten)]
     pub answer: AnswerArgs,
     #[command(flatten)]

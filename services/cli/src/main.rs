@@ -67,6 +67,7 @@ fn run(cli: Cli) -> Result<Ending> {
             commands::prompts::export(&mut context, args)
         }
         Command::Serve(args) => commands::serve::run(&mut context, *args),
+        Command::Mcp(args) => commands::mcp::run(&mut context, *args),
         Command::Trace(TraceCommand::Show(args)) => commands::trace::show(&context, args),
         Command::Trace(TraceCommand::Replay(args)) => commands::trace::replay(&mut context, args),
         Command::Books(args) => commands::books::run(&context, args),

@@ -13,15 +13,14 @@ use crate::problem::{Code, Problem};
 /// Whether a route answers without a key, and while the service stops. The
 /// page and its files hold no data; it asks for a key itself.
 pub(crate) fn is_open(method: &Method, route: &str) -> bool {
-    // What is posted to the page's address asks for vectors.
-    matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
-        && Dialect::of(method, route) == Dialect::Quire
+    let looks = matches!(*method, Method::GET | Method::HEAD);
+    looks && matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
 }
 
 /// What a request needs.
 fn needed(method: &Method, route: &str) -> Role {
     match (method, route) {
-        (&Method::POST, "/v1/search" | "/v1/answer") => Role::Read,
+        (&Method::POST, "/v1/search" | "/v1/answer" | "/mcp") => Role::Read,
         // Other services' APIs are there to ask by.
         (&Method::POST, _) if Dialect::of(method, route) != Dialect::Quire => Role::Read,
         (&Method::GET | &Method::HEAD | &Method::OPTIONS, _) => Role::Read,
@@ -207,10 +206,10 @@ mod tests {
         assert_eq!(refused(&keys, "GET", &[]), Some(Code::Unauthorized));
         for open in ["/healthz", "/", "/page/{file}"] {
             assert!(admit(&keys, open, &request("GET", &[])).is_ok(), "{open}");
+            // Another service's clients post to some of these.
+            assert!(admit(&keys, open, &request("POST", &[])).is_err(), "{open}");
         }
         assert!(admit(&keys, "/metrics", &request("GET", &[])).is_err());
-        // The page's address is an API to whoever posts to it.
-        assert!(admit(&keys, "/", &request("POST", &[])).is_err());
     }
 
     #[test]

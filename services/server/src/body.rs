@@ -81,7 +81,11 @@ fn is_utf8(headers: &HeaderMap) -> bool {
     })
 }
 
-async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {
+/// All of a body.
+///
+/// # Errors
+/// When it is too large, or late.
+pub(crate) async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {
     let too_large = || {
         let detail = format!("The body has more than {most} bytes.");
         Problem::new(Code::TooLarge, detail).closing()

@@ -28,6 +28,9 @@ pub struct ServiceConfig {
     /// Who may ask. Without keys everybody may, and the service listens on
     /// this machine alone.
     pub keys: Keys,
+    /// Whether books are taken and jobs are run: yes. Of the services over one
+    /// data folder, one may.
+    pub uploads: bool,
     /// Whether every query is written to the trace log: yes.
     pub traces: bool,
     /// Where spans go, if anywhere.
@@ -44,6 +47,7 @@ impl Default for ServiceConfig {
             times: Times::default(),
             budgets: Budgets::default(),
             keys: Keys::default(),
+            uploads: true,
             traces: true,
             telemetry: None,
         }

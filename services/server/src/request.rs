@@ -30,6 +30,16 @@ pub(crate) struct Asked {
     pub(crate) at: Instant,
 }
 
+impl Asked {
+    /// One that no HTTP request brought, at this moment.
+    pub(crate) fn unnamed() -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string().into(),
+            at: Instant::now(),
+        }
+    }
+}
+
 /// Around every route, and around what is none.
 pub(crate) async fn around(
     State(app): State<Arc<App>>,

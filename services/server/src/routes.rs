@@ -28,6 +28,7 @@ use serde::Serialize;
 use tokio::sync::oneshot;
 
 use crate::dialects::{openai, rerank, tei};
+use crate::mcp;
 use crate::problem::{Code, Problem};
 use crate::request;
 use crate::service::App;
@@ -52,6 +53,7 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/v1/jobs/{id}", get(jobs::get)),
         ("/v1/jobs/{id}/events", get(jobs::events)),
         ("/v1/traces/{id}", get(traces::get)),
+        ("/mcp", post(mcp::call)),
         ("/v1/embeddings", post(openai::embeddings::embeddings)),
         ("/v1/models", get(openai::models::list)),
         ("/v1/models/{model}", get(openai::models::get)),

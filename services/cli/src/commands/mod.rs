@@ -6,6 +6,7 @@ pub mod books;
 pub mod config;
 pub mod eval;
 pub mod index;
+pub mod mcp;
 pub mod models;
 pub mod prompts;
 pub mod rm;
