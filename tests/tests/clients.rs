@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use quire_answer::fake::{FakeOpenAi, Reply};
 use quire_tests::http::Server;
-use quire_tests::{Quire, clients_python, run_client};
+use quire_tests::{Quire, binary, clients_python, root, run_client};
 
 /// Runs one file of `tests/clients` against a server of the sample corpus.
 fn speak(test: &str, file: &str) {
@@ -85,4 +85,23 @@ fn the_example_retrievers_find_what_the_service_finds() {
         "the_example_retrievers_find_what_the_service_finds",
         "retrievers.py",
     );
+}
+
+#[test]
+fn the_official_agent_client_calls_the_tools_over_http_and_stdio() {
+    let test = "the_official_agent_client_calls_the_tools_over_http_and_stdio";
+    if clients_python(test).is_none() {
+        return;
+    }
+    let quire = Quire::indexed();
+    let server = Server::start(&mut quire.serve(&[]));
+    let binary = binary();
+    let home = root().join(".quire");
+    let env = [
+        ("QUIRE_BIN", binary.as_os_str()),
+        ("QUIRE_HOME", home.as_os_str()),
+        ("QUIRE_DATA", quire.data().as_os_str()),
+        ("QUIRE_DEVICE", "cpu".as_ref()),
+    ];
+    run_client(test, "mcp_client.py", &server.url(), &env);
 }

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 
 use crate::args::{Cli, Command, LogFormat, ModelsCommand, PromptsCommand, TraceCommand};
 use crate::context::Context;
@@ -113,8 +113,11 @@ fn start_log(level: &str, format: LogFormat, command: &Command) -> Result<()> {
     let filter: LevelFilter = level.parse().map_err(|_| {
         anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
     })?;
+    // Agents come and go with every call; what they do is logged as requests.
+    let agents = filter.min(LevelFilter::ERROR);
+    let agents = if filter > LevelFilter::INFO { filter } else { agents };
     let log = tracing_subscriber::fmt()
-        .with_max_level(filter)
+        .with_env_filter(EnvFilter::new(format!("{filter},rmcp={agents}")))
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());
     match (command, format) {

@@ -6,6 +6,9 @@ import { byId, copyButton, el, languageOf } from './dom.js';
 import { goTo } from './evidence.js';
 import { number, t } from './strings.js';
 
+/** An answer of more units is set smaller. */
+const LONG = 160;
+
 let parts;
 
 /** An empty card, before anything has come. */
@@ -79,6 +82,7 @@ export function finish({ answer, evidence, run, ...basis }) {
     parts.text.replaceChildren(el('span', { class: 'big-letter' }, answer.letter), ' ', answer.option ?? '');
   } else {
     parts.text.textContent = answer.text;
+    parts.text.classList.toggle('long', answer.text.length > LONG);
   }
   parts.badges.replaceChildren(
     answer.extractive
@@ -92,7 +96,7 @@ export function finish({ answer, evidence, run, ...basis }) {
     ...citation(answer, evidence), ...notes(answer, basis), facts(answer, evidence, basis, run));
 }
 
-function citation({ citation: cited }, { items }) {
+function citation({ citation: cited, letter }, { items }) {
   const item = cited && items.find(({ number: found }) => found === cited.evidence);
   if (!item) return [];
   const link = el('a', { href: `#evidence-${item.number}`, class: 'citation-link' },
@@ -102,7 +106,7 @@ function citation({ citation: cited }, { items }) {
     event.preventDefault();
     goTo(item.number, true);
   });
-  return [el('p', { class: 'citation' }, el('span', { say: 'answer.from' }), ' ', link)];
+  return [el('p', { class: 'citation' }, el('span', { say: letter ? 'answer.rests' : 'answer.from' }), ' ', link)];
 }
 
 function notes(answer, { question_truncated: cut, left_out: books }) {

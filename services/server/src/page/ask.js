@@ -74,6 +74,10 @@ export function clear() {
 }
 
 function askNow() {
+  if (!byId('question').value.trim()) {
+    byId('question').focus();
+    return;
+  }
   const hash = `#${asParameters()}`;
   if (location.hash !== hash) history.pushState(null, '', hash);
   run();

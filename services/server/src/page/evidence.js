@@ -25,7 +25,7 @@ export function showEvidence({ evidence, books }) {
       el('span', { class: 'aside' }, el('span', { say: ['n.passages', { n: passages }] }), ' · ',
         el('span', { say: ['evidence.books', { n: books.length }] }))),
     ...items.map(article),
-    ...(items.length ? [] : [el('p', { class: 'empty', say: 'evidence.none' })]),
+    ...(items.length ? [] : [el('p', { class: 'empty', say: evidence.left_out.length ? 'evidence.none-fit' : 'evidence.none' })]),
     ...leftOut(evidence.left_out));
 }
 

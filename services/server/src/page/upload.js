@@ -132,7 +132,6 @@ function show({ state, progress, files }, place) {
   } else if (state === 'running' && progress) {
     const { tokens_done: done, tokens_total: total, tokens_per_second: rate, eta_seconds: left } = progress;
     bar(place, done, total);
-    place.node.dataset.seen = `${place.node.dataset.seen ?? ''} ${done}/${total}`.trim();
     const source = progress.source ?? files[0].name;
     if (!total) say(place.state, 'upload.reading', { source });
     else if (left === null || rate === null) say(place.state, 'upload.begun', { source, done, total });
