@@ -115,7 +115,11 @@ fn start_log(level: &str, format: LogFormat, command: &Command) -> Result<()> {
     })?;
     // Agents come and go with every call; what they do is logged as requests.
     let agents = filter.min(LevelFilter::ERROR);
-    let agents = if filter > LevelFilter::INFO { filter } else { agents };
+    let agents = if filter > LevelFilter::INFO {
+        filter
+    } else {
+        agents
+    };
     let log = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(format!("{filter},rmcp={agents}")))
         .with_writer(io::stderr)
