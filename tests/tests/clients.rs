@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used)] // A test may.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quire_answer::fake::{FakeOpenAi, Reply};
 use quire_tests::http::Server;
 use quire_tests::{Quire, binary, clients_python, root, run_client};
 
@@ -30,6 +34,36 @@ fn the_openai_client_embeds_lists_models_and_gets_answers() {
         "the_openai_client_embeds_lists_models_and_gets_answers",
         "openai_client.py",
     );
+}
+
+#[test]
+fn the_openai_client_hears_a_language_model_and_its_failures() {
+    const TEST: &str = "the_openai_client_hears_a_language_model_and_its_failures";
+    if clients_python(TEST).is_none() {
+        return;
+    }
+    let fake = FakeOpenAi::new();
+    // In the order in which the file asks.
+    let words = ["The elder ", "twin ", "is Wick"];
+    fake.reply(Reply::stream(&words));
+    fake.reply(Reply::stream(&["Answer: ", "A"]));
+    fake.reply(Reply::stream(&["Wick"]));
+    fake.reply(Reply::stream(&words).breaks_after(3));
+    fake.reply(Reply::stream(&words).paced(Duration::from_secs(1)));
+    fake.always(Reply::json(429, &serde_json::json!({})).with("Retry-After", "1"));
+    let quire = Quire::indexed();
+    let url = fake.base_url();
+    let model = ["--answer-url", &url, "--answer-model", "some-model"];
+    let patience = ["--answer-tries", "2", "--answer-timeout", "20"];
+    let server = Server::start(&mut quire.serve(&[model, patience].concat()));
+    run_client(TEST, "openai_streaming.py", &server.url(), &[]);
+    // The client left one stream before its end, and the model was told.
+    let left = Instant::now();
+    while fake.hung_up() == 0 {
+        assert!(left.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(fake.seen().len(), 7);
 }
 
 #[test]

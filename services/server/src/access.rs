@@ -211,4 +211,13 @@ mod tests {
         }
         assert!(admit(&keys, "/metrics", &request("GET", &[])).is_err());
     }
+
+    #[test]
+    fn other_services_apis_are_asked_with_a_key_that_may_ask() {
+        for route in ["/v1/embeddings", "/v2/rerank", "/embed", "/"] {
+            assert_eq!(needed(&Method::POST, route), Role::Read, "{route}");
+        }
+        assert_eq!(needed(&Method::POST, "/v1/books"), Role::Admin);
+        assert_eq!(needed(&Method::PUT, "/"), Role::Admin);
+    }
 }

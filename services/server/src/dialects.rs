@@ -6,6 +6,7 @@
 
 pub(crate) mod openai;
 pub(crate) mod rerank;
+mod scores;
 pub(crate) mod tei;
 mod texts;
 

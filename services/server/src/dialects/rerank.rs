@@ -10,7 +10,8 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::texts::{Reranked, TooLong, beginning, on_a_thread, reranked};
+use super::scores::{Reranked, beginning, reranked};
+use super::texts::{TooLong, on_a_thread};
 use crate::body;
 use crate::problem::{Code, Problem};
 use crate::request::Asked;

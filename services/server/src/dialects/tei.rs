@@ -11,9 +11,8 @@ use quire_model::{Pooling, RerankMethod, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::texts::{
-    EMBED_TEXTS, EMBED_TOKENS, RERANK_TEXTS, TextOrTexts, TooLong, embedded, on_a_thread, reranked,
-};
+use super::scores::{RERANK_TEXTS, reranked};
+use super::texts::{EMBED_TEXTS, EMBED_TOKENS, TextOrTexts, TooLong, embedded, on_a_thread};
 use crate::body;
 use crate::problem::{Code, Problem};
 use crate::request::Asked;

@@ -76,7 +76,7 @@ impl Writer {
                     ..ChunkDelta::default()
                 };
                 let mut chunk = self.piece(delta, None);
-                chunk.evidence = Some(basis.evidence);
+                chunk.evidence = Some(basis.evidence.items);
                 vec![data(&chunk)]
             }
             AnswerEvent::Delta(Delta::Text(_)) if self.silent => Vec::new(),

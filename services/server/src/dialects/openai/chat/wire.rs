@@ -1,12 +1,15 @@
 //! The shapes of a chat completion.
 
 use quire_corpus::BookId;
-use quire_engine::Fingerprint;
+use quire_engine::{Fingerprint, Order};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Head;
-use crate::wire::{Answer, AnswerEvidence, AnswerResponse, Explain, LeftOut, RerankDepth, Run};
+use crate::wire::{
+    Answer, AnswerEvidence, AnswerResponse, Explain, Item, LeftOut, PassageLeftOut, RerankDepth,
+    Run,
+};
 
 /// An answer as a chat completion.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -24,8 +27,9 @@ pub(crate) struct ChatCompletion {
     /// Tokens of the language model; none for the built-in reader, `null` where
     /// the model's server does not say.
     usage: Option<ChatUsage>,
-    /// Not in the OpenAI API: the evidence, as `/v1/answer` has it.
-    evidence: AnswerEvidence,
+    /// Not in the OpenAI API: the items of the evidence, as `/v1/answer` has
+    /// them.
+    evidence: Vec<Item>,
     /// Not in the OpenAI API: what else there is to know of the answer.
     quire: AnswerDetails,
 }
@@ -72,6 +76,8 @@ pub(crate) struct AnswerDetails {
     /// The answer, as `/v1/answer` has it.
     #[serde(flatten)]
     answer: Answer,
+    /// What else there is to know of the evidence.
+    evidence: EvidenceDetails,
     /// The books that were searched, ascending.
     #[schema(value_type = Vec<String>)]
     books: Vec<BookId>,
@@ -95,6 +101,18 @@ pub(crate) struct AnswerDetails {
     run: Run,
 }
 
+/// What there is to know of the evidence besides its items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct EvidenceDetails {
+    /// In which order the items are shown.
+    #[schema(value_type = String)]
+    order: Order,
+    /// Tokens of all items with their labels, by the embedder's tokenizer.
+    tokens: u64,
+    /// Passages that were considered and are not shown.
+    left_out: Vec<PassageLeftOut>,
+}
+
 /// A piece of a streamed completion.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct ChatChunk {
@@ -112,9 +130,9 @@ pub(crate) struct ChatChunk {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ChatUsage>)]
     pub(super) usage: Option<Option<ChatUsage>>,
-    /// Not in the OpenAI API: the evidence, on the first.
+    /// Not in the OpenAI API: the items of the evidence, on the first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) evidence: Option<AnswerEvidence>,
+    pub(super) evidence: Option<Vec<Item>>,
     /// Not in the OpenAI API: what else there is to know, on the one that ends
     /// the choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +168,7 @@ pub(crate) struct ChunkDelta {
 
 impl ChatCompletion {
     /// An answer.
-    pub(super) fn of(head: Head, response: AnswerResponse) -> Self {
+    pub(super) fn of(head: Head, mut response: AnswerResponse) -> Self {
         let answer = &response.answer;
         Self {
             id: head.id,
@@ -168,7 +186,7 @@ impl ChatCompletion {
                 finish_reason: finish_reason(answer),
             }],
             usage: ChatUsage::of(answer),
-            evidence: response.basis.evidence.clone(),
+            evidence: std::mem::take(&mut response.basis.evidence.items),
             quire: AnswerDetails::of(response, head.ignored),
         }
     }
@@ -223,8 +241,19 @@ impl AnswerDetails {
     /// What an answer's response says besides evidence.
     pub(super) fn of(response: AnswerResponse, ignored: Vec<String>) -> Self {
         let basis = response.basis;
+        let AnswerEvidence {
+            order,
+            tokens,
+            left_out,
+            items: _,
+        } = basis.evidence;
         Self {
             answer: response.answer,
+            evidence: EvidenceDetails {
+                order,
+                tokens,
+                left_out,
+            },
             books: basis.books,
             question_truncated: basis.question_truncated,
             rerank: basis.rerank,
