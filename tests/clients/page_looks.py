@@ -36,6 +36,7 @@ class Looks:
         self.browser.until("document.querySelector('#reader-text .here')")
         yield "reader"
         self.browser.press(Keys.ESCAPE)
+        self.browser.until("!document.querySelector('dialog[open]')")
         self.browser.one("#to-books").click()
         self.browser.until("document.querySelectorAll('#book-list > li').length > 1")
         self.browser.one("#book-list [aria-controls]").click()
