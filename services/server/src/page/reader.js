@@ -65,9 +65,13 @@ async function load(centre, place) {
     mine.last = Math.max(mine.last ?? -1, ...ordinals);
     byId('reader-title').textContent = around.title;
     byId('reader-problem').replaceChildren();
+    // What one reads stays where it is.
+    const anchor = firstSeen();
+    const before = anchor?.getBoundingClientRect().top;
     place(fresh);
     byId('reader-earlier').hidden = mine.first === 0;
     byId('reader-later').hidden = mine.last === mine.of - 1;
+    if (anchor?.isConnected) byId('reader-scroll').scrollTop += anchor.getBoundingClientRect().top - before;
     showPlace();
   } catch (error) {
     if (mine === state) showProblem(byId('reader-problem'), error);
@@ -79,13 +83,9 @@ async function load(centre, place) {
 
 async function earlier() {
   if (state.first === 0) return;
-  const scroll = byId('reader-scroll');
   await load(Math.max(state.first - 1 - REACH, 0), (passages) => {
-    const before = scroll.scrollHeight;
     byId('reader-text').prepend(...passages.map(passageNode));
     headings();
-    // What one reads stays where it is.
-    scroll.scrollTop += scroll.scrollHeight - before;
     announce('reader.loaded', { n: passages.length });
   });
 }
@@ -147,10 +147,15 @@ function headings() {
   }
 }
 
-function showPlace() {
+/** The passage at the top of the pane. */
+function firstSeen() {
   const top = byId('reader-scroll').getBoundingClientRect().top + 60;
   const nodes = [...byId('reader-text').children];
-  const seen = nodes.find((node) => node.getBoundingClientRect().bottom > top) ?? nodes.at(-1);
+  return nodes.find((node) => node.getBoundingClientRect().bottom > top) ?? nodes.at(-1);
+}
+
+function showPlace() {
+  const seen = firstSeen();
   if (!seen) return;
   const number = seen.dataset.chunk.split(':')[1];
   const chapter = seen.dataset.chapter;
