@@ -16,6 +16,7 @@ ENGINES = {
     "tantivy": "quire-bm25",
     "hnsw_rs": "quire-dense",
     "axum": "quire-server",
+    "rmcp": "quire-server",
 }
 
 # Which crates of the workspace a crate may depend on, by its folder.

@@ -33,11 +33,15 @@ run index tests/sample
 run search --evidence-passages 2 "Who found the short weight in the salt, and where was it hidden?"
 run search --evidence-passages 2 "毁船的人是谁，为什么要烧掉那条船？"
 run search --evidence-passages 1 --explain "Which of the twins is the elder, and by how much?"
+run ask --evidence-passages 3 "What did it cost to be taken across the Orrel by ferry?"
+run ask --evidence-passages 3 "府城的纸厂每年肯出多少钱租用新沙洲上的芦苇？" \
+    --option "三百元" --option "六百八十元" --option "四千元" --option "二百四十元"
 
 cat <<TXT
 
 What to try next:
-  $quire search "your own question"
+  $quire ask "your own question"
+  $quire serve                   then open http://127.0.0.1:8080/ in a browser
   $quire index PATH/TO/BOOKS     .txt .md .html .epub or InfiniteBench .jsonl
   $quire books                   what is indexed
   $quire search --json "..."     everything, for programs

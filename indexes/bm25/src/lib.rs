@@ -18,7 +18,7 @@ mod segment;
 mod verify;
 mod writer;
 
-pub use analyzer::highlight::highlight;
+pub use analyzer::highlight::Highlighter;
 pub use error::Bm25Error;
 pub use index::Bm25Index;
 pub use scoring::recipe;

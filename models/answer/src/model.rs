@@ -271,7 +271,7 @@ pub struct Answer {
     pub extractive: bool,
     /// Whether the model holds that the evidence supports an answer. Without
     /// [`AnswerRequest::may_abstain`] a language model is never asked, and
-    /// this is true.
+    /// this is true; the reader says it of its guesses too.
     pub supported: bool,
     /// Where an extracted answer stands.
     pub span: Option<Span>,

@@ -1,28 +1,33 @@
 //! The built-in extractive reader: answers by quoting.
 //!
 //! It needs nothing but the embedder that search has loaded anyway, and
-//! generates nothing, so it cannot invent: a free-form answer is a sentence of
-//! the evidence, or the part of one that a question such as "who" or "how
-//! many" asks for; of several options it takes the one that the evidence
-//! supports best. It does not reason, count or combine.
+//! generates nothing, so it cannot invent: a free-form answer is a part of one
+//! sentence of the evidence; of several options it takes the one that the
+//! evidence supports best. It does not reason, count or combine.
+//!
+//! What it does was chosen by measuring: docs/notes-reader.md.
 
 mod evidence;
-mod narrow;
+mod meaning;
 mod options;
+mod parts;
 mod sentences;
 mod words;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use quire_model::{Call, Embedder, ModelError, Reranker, Role};
+use quire_model::{Call, Embedder, ModelError, Reranker};
 
 use crate::error::AnswerError;
 use crate::model::{
     Answer, AnswerDelta, AnswerModel, AnswerModelInfo, AnswerRequest, FinishReason, LETTERS,
     ModelKind, Span, Task,
 };
-use evidence::{Evidence, Sentence};
+use evidence::{Evidence, Weighed};
+use meaning::{Likeness, Meter};
+use options::{Choice, asks_for_the_exception, likelihoods, tell_apart};
+use parts::parts;
 
 /// How the reader reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,18 +35,19 @@ pub struct ReaderOptions {
     /// Sentences that the models score, chosen by their words; bounds what an
     /// answer costs.
     pub scored_sentences: usize,
-    /// Between 0 and 1. When the share of the question's words, weighed by
-    /// rarity, that the best sentence and its neighbours hold is smaller, the
-    /// reader says that the evidence holds no answer, if it may. Of options,
-    /// it is the mean of that share and of the option's own.
+    /// Between 0 and 1. When the support of the question's best sentence is
+    /// smaller, the reader says that the evidence holds no answer, if it may.
+    /// Support is the mean of two shares: of the question's words, weighed by
+    /// rarity, that the sentence and its neighbours hold, and of the way from
+    /// a sentence about nothing in particular to one that means the same.
     pub least_support: f64,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
         Self {
-            scored_sentences: 64,
-            least_support: 0.15,
+            scored_sentences: 48,
+            least_support: 0.3,
         }
     }
 }
@@ -54,10 +60,16 @@ const RANK: f64 = 0.15;
 /// What a question in the evidence loses: it seldom answers one.
 const ASKS: f64 = 0.25;
 
+/// Sentences whose parts are compared with options.
+const ANSWERING_SENTENCES: usize = 5;
+/// Parts of each of them.
+const ANSWERING_PARTS: usize = 20;
+/// How much a better sentence counts beside a better part of a sentence.
+const SENTENCE: f64 = 8.0;
+
 /// Answers by quoting the evidence.
 pub struct ExtractiveReader {
-    embedder: Arc<dyn Embedder>,
-    reranker: Option<Arc<dyn Reranker>>,
+    meter: Meter,
     options: ReaderOptions,
     info: AnswerModelInfo,
 }
@@ -66,6 +78,7 @@ pub struct ExtractiveReader {
 struct Scored {
     sentence: usize,
     score: f64,
+    support: f64,
 }
 
 impl ExtractiveReader {
@@ -76,64 +89,42 @@ impl ExtractiveReader {
         reranker: Option<Arc<dyn Reranker>>,
         options: ReaderOptions,
     ) -> Self {
-        let name = match &reranker {
-            Some(reranker) => reranker.info().name.clone(),
-            None => embedder.info().name.clone(),
-        };
+        let meter = Meter::new(embedder, reranker);
         let info = AnswerModelInfo {
             kind: ModelKind::Extractive,
-            name: format!("extractive reader over {name}"),
+            name: format!("extractive reader over {}", meter.name()),
             host: None,
             temperature: None,
             seed: None,
             max_tokens: None,
         };
         Self {
-            embedder,
-            reranker,
+            meter,
             options,
             info,
         }
     }
 
-    /// How alike each text and each sentence are in meaning: a row for each
-    /// text, on the scale of the model that measures it.
-    fn likeness(
-        &self,
-        texts: &[&str],
-        sentences: &[&str],
-        call: &Call,
-    ) -> Result<Vec<Vec<f64>>, ModelError> {
-        if let Some(reranker) = &self.reranker {
-            let row = |text: &&str| {
-                let scores = reranker.rerank(text, sentences, call)?;
-                Ok(scores.iter().map(|score| f64::from(score.score)).collect())
-            };
-            return texts.iter().map(row).collect();
-        }
-        let asked = self.embedder.embed(texts, Role::Question, call)?;
-        let read = self.embedder.embed(sentences, Role::Passage, call)?;
-        let dot = |a: &[f32], b: &[f32]| -> f64 {
-            let products = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b));
-            products.sum()
-        };
-        let rows = asked.iter().map(|text| {
-            let row = read
-                .iter()
-                .map(|sentence| dot(&text.vector, &sentence.vector));
-            row.collect()
-        });
-        Ok(rows.collect())
-    }
-
-    /// The sentences worth scoring, by the words they share with `wanted`, in
-    /// the evidence's order.
-    fn candidates(&self, evidence: &Evidence<'_>, wanted: &[f64]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..evidence.sentences.len()).collect();
+    /// The sentences worth scoring, by the words they share with what is
+    /// `wanted`, in the evidence's order.
+    fn candidates(&self, evidence: &Evidence<'_>, wanted: impl Fn(usize) -> f64) -> Vec<usize> {
+        let wanted: Vec<f64> = (0..evidence.sentences.len()).map(wanted).collect();
+        let mut order: Vec<usize> = (0..wanted.len()).collect();
         order.sort_by(|&a, &b| wanted[b].total_cmp(&wanted[a]).then(a.cmp(&b)));
         order.truncate(self.options.scored_sentences.max(1));
         order.sort_unstable();
         order
+    }
+
+    fn measure(
+        &self,
+        evidence: &Evidence<'_>,
+        candidates: &[usize],
+        texts: &[&str],
+        call: &Call,
+    ) -> Result<Likeness, ModelError> {
+        let sentences: Vec<&str> = candidates.iter().map(|&s| evidence.text(s)).collect();
+        self.meter.measure(texts, &sentences, call)
     }
 
     fn free_form(
@@ -142,49 +133,21 @@ impl ExtractiveReader {
         evidence: &Evidence<'_>,
     ) -> Result<Answer, ModelError> {
         let question = evidence.weighed(&request.question);
-        let shared: Vec<f64> = (0..evidence.sentences.len())
-            .map(|sentence| evidence.coverage(sentence, &question))
-            .collect();
-        let candidates = self.candidates(evidence, &shared);
-        let texts: Vec<&str> = candidates
-            .iter()
-            .map(|&sentence| evidence.text(sentence))
-            .collect();
-        let likeness = self.likeness(&[&request.question], &texts, &request.call)?;
-        let likeness = spread(&likeness[0]);
-        let best = candidates
-            .iter()
-            .zip(likeness)
-            .map(|(&sentence, likeness)| {
-                let at = &evidence.sentences[sentence];
-                let asks = if at.asks { ASKS } else { 0.0 };
-                let rank = RANK / (1.0 + at.evidence as f64);
-                Scored {
-                    sentence,
-                    score: shared[sentence] + SIMILARITY * likeness + rank - asks,
-                }
-            })
-            .max_by(|a, b| {
-                a.score
-                    .total_cmp(&b.score)
-                    .then(b.sentence.cmp(&a.sentence))
-            });
-        let Some(best) = best else {
+        let candidates = self.candidates(evidence, |s| evidence.coverage(s, &question));
+        let likeness = self.measure(evidence, &candidates, &[&request.question], &request.call)?;
+        let ranked = ranked(evidence, &question, &candidates, &likeness);
+        let Some(best) = ranked.first() else {
             return Ok(self.abstained(request));
         };
-        if request.may_abstain && shared[best.sentence] < self.options.least_support {
-            return Ok(self.abstained(request));
-        }
-        let sentence = &evidence.sentences[best.sentence];
         let text = evidence.text(best.sentence);
-        let part = narrow::narrow(&request.question, text, evidence.all());
-        let start = sentence.bytes.start;
-        let span = Span {
-            evidence: sentence.evidence,
-            bytes: start + part.start..start + part.end,
-        };
-        let answer = text[part].split_whitespace().collect::<Vec<_>>().join(" ");
-        Ok(self.extracted(answer, None, text, span))
+        let around = evidence.around(best.sentence);
+        let part = parts(&request.question, &question, text, around)
+            .into_iter()
+            .next()
+            .map_or(0..text.len(), |part| part.bytes);
+        let answer = text[part.clone()].split_whitespace().collect::<Vec<_>>();
+        let answer = answer.join(" ");
+        Ok(self.extracted(request, evidence, best.sentence, part, best.support, answer))
     }
 
     fn choice(
@@ -194,71 +157,70 @@ impl ExtractiveReader {
         evidence: &Evidence<'_>,
     ) -> Result<Answer, ModelError> {
         let question = evidence.weighed(&request.question);
-        let told = options::tell_apart(evidence, &question, options);
-        let wanted: Vec<f64> = (0..evidence.sentences.len())
-            .map(|sentence| {
-                let best = told
-                    .iter()
-                    .map(|option| evidence.coverage(sentence, option))
-                    .fold(0.0, f64::max);
-                evidence.coverage(sentence, &question) + best
-            })
-            .collect();
-        let candidates = self.candidates(evidence, &wanted);
-        let sentences: Vec<&str> = candidates.iter().map(|&s| evidence.text(s)).collect();
+        let told = tell_apart(evidence, &question, options);
+        let candidates = self.candidates(evidence, |sentence| {
+            let held = told
+                .iter()
+                .map(|option| evidence.coverage(sentence, option));
+            evidence.coverage(sentence, &question) + held.fold(0.0, f64::max)
+        });
         let statements: Vec<String> = options
             .iter()
             .map(|option| format!("{} {option}", request.question.trim()))
             .collect();
-        let mut asked: Vec<&str> = vec![&request.question];
-        asked.extend(statements.iter().map(String::as_str));
-        let likeness = self.likeness(&asked, &sentences, &request.call)?;
-        let (of_question, of_options) = likeness.split_at(1);
-        let best = options::best(
+        let mut texts: Vec<&str> = vec![&request.question];
+        texts.extend(statements.iter().map(String::as_str));
+        let likeness = self.measure(evidence, &candidates, &texts, &request.call)?;
+        let ranked = ranked(evidence, &question, &candidates, &likeness);
+        let choice = Choice {
             evidence,
-            &question,
-            &told,
-            &candidates,
-            &spread(&of_question[0]),
-            of_options,
-        );
-        let Some((option, sentence)) = best else {
+            question: &question,
+            options,
+            told: &told,
+            candidates: &candidates,
+            likeness: &likeness,
+            answers: &answers(&request.question, evidence, &question, &ranked),
+        };
+        let best = choice.best(asks_for_the_exception(&request.question));
+        let (Some((option, sentence)), Some(first)) = (best, ranked.first()) else {
             return Ok(self.abstained(request));
         };
-        // What holds the option's words supports it even in other words than
-        // the question's.
-        let words = evidence.coverage(sentence, &told[option]);
-        let support = (evidence.coverage(sentence, &question) + words) / 2.0;
-        if request.may_abstain && support < self.options.least_support {
-            return Ok(self.abstained(request));
-        }
         let letter = char::from(LETTERS[option]);
-        let Sentence {
-            evidence: at,
-            bytes,
-            ..
-        } = &evidence.sentences[sentence];
-        let span = Span {
-            evidence: *at,
-            bytes: bytes.clone(),
-        };
+        let whole = 0..evidence.text(sentence).len();
         let text = letter.to_string();
-        Ok(self.extracted(text, Some(letter), evidence.text(sentence), span))
+        let answer = self.extracted(request, evidence, sentence, whole, first.support, text);
+        Ok(Answer {
+            letter: answer.span.is_some().then_some(letter),
+            ..answer
+        })
     }
 
-    fn extracted(&self, text: String, letter: Option<char>, from: &str, span: Span) -> Answer {
+    /// The answer that quotes those bytes of a sentence, if its support is
+    /// enough or an answer must be given.
+    fn extracted(
+        &self,
+        request: &AnswerRequest,
+        evidence: &Evidence<'_>,
+        sentence: usize,
+        bytes: Range<usize>,
+        support: f64,
+        text: String,
+    ) -> Answer {
+        let supported = support >= self.options.least_support;
+        if request.may_abstain && !supported {
+            return self.abstained(request);
+        }
+        let from = &evidence.sentences[sentence];
+        let start = from.bytes.start;
         Answer {
             text,
-            letter,
-            raw: from.to_owned(),
-            finish_reason: FinishReason::Stop,
-            usage: None,
-            cost: None,
-            model: self.info.name.clone(),
-            attempts: 1,
-            extractive: true,
-            supported: true,
-            span: Some(span),
+            raw: evidence.text(sentence).to_owned(),
+            supported,
+            span: Some(Span {
+                evidence: from.evidence,
+                bytes: start + bytes.start..start + bytes.end,
+            }),
+            ..self.abstained(request)
         }
     }
 
@@ -284,6 +246,61 @@ impl ExtractiveReader {
             span: None,
         }
     }
+}
+
+/// The candidates by how well they answer, best first; `likeness` is theirs to
+/// the question.
+fn ranked(
+    evidence: &Evidence<'_>,
+    question: &Weighed,
+    candidates: &[usize],
+    likeness: &Likeness,
+) -> Vec<Scored> {
+    let mut ranked: Vec<Scored> = candidates
+        .iter()
+        .enumerate()
+        .map(|(place, &sentence)| {
+            let at = &evidence.sentences[sentence];
+            let shared = evidence.coverage(sentence, question);
+            let asks = if at.asks { ASKS } else { 0.0 };
+            let rank = RANK / (1.0 + at.evidence as f64);
+            let alike = likeness.spread_of_question(place);
+            Scored {
+                sentence,
+                score: shared + SIMILARITY * alike + rank - asks,
+                support: (shared + likeness.above_nothing(0, place)) / 2.0,
+            }
+        })
+        .collect();
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then(a.sentence.cmp(&b.sentence))
+    });
+    ranked
+}
+
+/// What may be answered without options, and how likely each is the best.
+fn answers(
+    question: &str,
+    evidence: &Evidence<'_>,
+    asked: &Weighed,
+    ranked: &[Scored],
+) -> Vec<(String, f64)> {
+    let mut texts = Vec::new();
+    let mut scores = Vec::new();
+    for Scored {
+        sentence, score, ..
+    } in ranked.iter().take(ANSWERING_SENTENCES)
+    {
+        let text = evidence.text(*sentence);
+        let parts = parts(question, asked, text, evidence.around(*sentence));
+        for part in parts.into_iter().take(ANSWERING_PARTS) {
+            texts.push(text[part.bytes].to_owned());
+            scores.push(SENTENCE * score + part.score);
+        }
+    }
+    texts.into_iter().zip(likelihoods(&scores)).collect()
 }
 
 impl AnswerModel for ExtractiveReader {
@@ -314,20 +331,4 @@ impl AnswerModel for ExtractiveReader {
         let _ = sink(AnswerDelta::Text(&answer.text));
         Ok(answer)
     }
-}
-
-/// The same numbers between 0, the least, and 1, the greatest: what a
-/// similarity is worth depends on the model, how it compares does not.
-fn spread(numbers: &[f64]) -> Vec<f64> {
-    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let width = greatest - least;
-    let place = |number: &f64| {
-        if width > 0.0 {
-            (number - least) / width
-        } else {
-            0.0
-        }
-    };
-    numbers.iter().map(place).collect()
 }

@@ -78,6 +78,15 @@ impl Call {
         }
     }
 
+    /// The same call, of which nobody waits for one text in particular.
+    #[must_use]
+    pub fn as_bulk(&self) -> Self {
+        Self {
+            urgency: Urgency::Bulk,
+            ..self.clone()
+        }
+    }
+
     /// The same call, no longer wanted after `deadline`, or after its own if
     /// that is earlier.
     #[must_use]
@@ -138,7 +147,10 @@ mod tests {
         let flag = CancelFlag::default();
         let call = Call::bulk().cancelled_by(&flag);
         assert_eq!((call.stop(), call.urgency()), (None, Urgency::Bulk));
+        let same = Call::new().cancelled_by(&flag).as_bulk();
         flag.clone().cancel();
         assert_eq!(call.stop(), Some(Stop::Cancelled));
+        assert_eq!(same.stop(), Some(Stop::Cancelled));
+        assert_eq!(same.urgency(), Urgency::Bulk);
     }
 }

@@ -1,16 +1,23 @@
 //! The command line.
 
+mod answer;
 mod bench;
+mod eval;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use answer::{
+    AnswerArgs, AnswerLanguage, AskArgs, EvidenceOrder, PromptsCommand, PromptsExportArgs,
+    PromptsListArgs,
+};
 pub use bench::{
     BenchArgs, BenchArrivals, BenchCommand, BenchCompareArgs, BenchIndexArgs, BenchLoadArgs,
     BenchPutArgs, BenchRequestArgs,
 };
+pub use eval::{EvalAnswersArgs, EvalArgs, EvalBy, EvalCommand, EvalOver};
 
 /// From books to ranked evidence: the retrieval baseline for book-length
 /// question answering.
@@ -24,6 +31,7 @@ Examples:
   quire index novels/                        index every book below a folder
   quire search \"Who rings the fog bell?\"     search all indexed books
   quire search --explain --json - < ask.txt  read the question from standard input
+  quire ask \"Who rings the fog bell?\"        the answer, with its evidence
   quire show 3f9a01c2b4d6:17 --around 1      read a passage with its neighbours
 
 Settings are taken from flags, then QUIRE_* environment variables, then the
@@ -69,7 +77,22 @@ Examples:
 
 Without --book every book indexed under the current settings is searched.")]
     Search(SearchArgs),
-    /// Serve search over HTTP
+    /// Answer a question from the books, with the evidence
+    #[command(after_long_help = "\
+Examples:
+  quire ask \"Who rings the fog bell?\"
+  quire ask \"When did the lamp go out?\" --option \"at dusk\" --option \"at dawn\"
+  quire ask --explain \"船为什么改名？\"       all evidence, and why it is there
+  quire ask --answer-url http://127.0.0.1:8000 --answer-model NAME \"...\"
+
+Without --answer-url the built-in extractive reader answers: it quotes the
+evidence and generates nothing. The key of a server that wants one is read from
+QUIRE_ANSWER_KEY, a proxy's address from QUIRE_ANSWER_PROXY.")]
+    Ask(Box<AskArgs>),
+    /// List the prompts of answer models, or write them out to be changed
+    #[command(subcommand)]
+    Prompts(PromptsCommand),
+    /// Serve search and answers over HTTP
     #[command(after_long_help = "\
 Examples:
   quire serve                                on this machine alone, port 8080
@@ -77,6 +100,7 @@ Examples:
        -d '{\"question\": \"Who rings the fog bell?\"}'
   quire serve --address 0.0.0.0:8080 --keys keys.txt
   quire serve --log-format json 2> quire.log
+  quire serve --answer-url http://127.0.0.1:8000 --answer-model NAME
 
 Prints one line, `listening on http://...`, and logs to standard error. /docs
 shows the whole interface. SIGTERM or Ctrl-C ends it once the queries in flight
@@ -88,6 +112,19 @@ be readable by its owner alone. Only admin keys may add and remove books.
 OTEL_EXPORTER_OTLP_ENDPOINT sends a span for each query to a collector (OTLP as
 JSON over HTTP); OTEL_EXPORTER_OTLP_HEADERS and OTEL_SERVICE_NAME are honoured.")]
     Serve(Box<ServeArgs>),
+    /// Be a tool of an agent, by the Model Context Protocol over standard input and output
+    #[command(after_long_help = "\
+Example, in the configuration of an agent:
+  {\"mcpServers\": {\"quire\": {\"command\": \"/path/to/quire\", \"args\": [\"mcp\"]}}}
+
+The tools are search, fetch and answer. Nothing but the protocol goes to
+standard output; the log goes to standard error. It runs beside `quire serve`
+and `quire index` on the same data folder and takes no uploads. Its queries go
+to the trace log, unless another process writes that just now: then it says so
+on standard error, and every trace_id is null.
+
+An agent that speaks HTTP can use a running `quire serve` at /mcp instead.")]
+    Mcp(Box<McpArgs>),
     /// Look at what a served query did, or run it again
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -106,13 +143,15 @@ from the others are enough (four at least).")]
     Rm(RmArgs),
     /// Check every stored file and say what is wrong and how to mend it
     Verify(VerifyArgs),
-    /// Measure retrieval, stage by stage, on a judged data set whose passages are given
+    /// Measure retrieval, stage by stage, and answers on judged data sets
     #[command(after_long_help = "\
 Examples:
   quire eval squad xquad.en.json
   quire eval cranfield cranfield/
-  quire eval fairytaleqa fairytaleqa/ --within-group")]
-    Eval(EvalArgs),
+  quire eval fairytaleqa fairytaleqa/ --within-group
+  quire eval answers tests/sample/*.questions.jsonl")]
+    #[command(subcommand)]
+    Eval(EvalCommand),
     /// Load a running server and measure it; or time indexing
     #[command(after_long_help = "\
 Examples:
@@ -330,6 +369,23 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub limits: ServeLimitArgs,
     #[command(flatten)]
+    pub answer: AnswerArgs,
+    #[command(flatten)]
+    pub budgets: BudgetArgs,
+    #[command(flatten)]
+    pub cut: CutArgs,
+    #[command(flatten)]
+    pub models: ModelArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Write every query to the trace log in the data folder [default: true]
+    #[arg(long, env = "QUIRE_TRACES", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub traces: Option<bool>,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+    #[command(flatten)]
     pub budgets: BudgetArgs,
     #[command(flatten)]
     pub cut: CutArgs,
@@ -519,34 +575,4 @@ pub struct ConfigArgs {
     pub cut: CutArgs,
     #[command(flatten)]
     pub models: ModelArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct EvalArgs {
-    /// The data set's format
-    #[arg(value_name = "FORMAT")]
-    pub format: EvalFormat,
-    /// The data set: a file (squad) or a folder (cranfield, fairytaleqa)
-    #[arg(value_name = "PATH")]
-    pub path: PathBuf,
-    /// Ask each question within its own story only (fairytaleqa)
-    #[arg(long)]
-    pub within_group: bool,
-    /// Print one JSON document (docs/json.md)
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub budgets: BudgetArgs,
-    #[command(flatten)]
-    pub models: ModelArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EvalFormat {
-    /// SQuAD-style JSON: each paragraph is a passage
-    Squad,
-    /// The Cranfield collection: title and text of each document
-    Cranfield,
-    /// FairytaleQA's test stories: each section is a passage
-    Fairytaleqa,
 }

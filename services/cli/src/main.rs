@@ -1,5 +1,6 @@
 //! The `quire` command: settings in, engine called, results printed.
 
+mod answering;
 mod args;
 mod commands;
 mod context;
@@ -16,9 +17,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 
-use crate::args::{Cli, Command, LogFormat, ModelsCommand, TraceCommand};
+use crate::args::{Cli, Command, LogFormat, ModelsCommand, PromptsCommand, TraceCommand};
 use crate::context::Context;
 
 /// How a command that did not fail ended.
@@ -60,7 +61,13 @@ fn run(cli: Cli) -> Result<Ending> {
     match cli.command {
         Command::Index(args) => commands::index::run(&mut context, args),
         Command::Search(args) => commands::search::run(&mut context, args),
+        Command::Ask(args) => commands::ask::run(&mut context, *args),
+        Command::Prompts(PromptsCommand::List(args)) => commands::prompts::list(&mut context, args),
+        Command::Prompts(PromptsCommand::Export(args)) => {
+            commands::prompts::export(&mut context, args)
+        }
         Command::Serve(args) => commands::serve::run(&mut context, *args),
+        Command::Mcp(args) => commands::mcp::run(&mut context, *args),
         Command::Trace(TraceCommand::Show(args)) => commands::trace::show(&context, args),
         Command::Trace(TraceCommand::Replay(args)) => commands::trace::replay(&mut context, args),
         Command::Books(args) => commands::books::run(&context, args),
@@ -106,8 +113,15 @@ fn start_log(level: &str, format: LogFormat, command: &Command) -> Result<()> {
     let filter: LevelFilter = level.parse().map_err(|_| {
         anyhow::anyhow!("'{level}' is no log level: say error, warn, info, debug or trace")
     })?;
+    // Agents come and go with every call; what they do is logged as requests.
+    let agents = filter.min(LevelFilter::ERROR);
+    let agents = if filter > LevelFilter::INFO {
+        filter
+    } else {
+        agents
+    };
     let log = tracing_subscriber::fmt()
-        .with_max_level(filter)
+        .with_env_filter(EnvFilter::new(format!("{filter},rmcp={agents}")))
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());
     match (command, format) {

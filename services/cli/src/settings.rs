@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, LogFormat, ModelArgs};
 
 /// Every key of the configuration file: the flags' names.
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 44] = [
     "home",
     "data",
     "color",
@@ -46,6 +46,19 @@ const KEYS: [&str; 31] = [
     "max-upload",
     "connections",
     "drain",
+    "answer-url",
+    "answer-model",
+    "answer-temperature",
+    "answer-seed",
+    "answer-max-tokens",
+    "answer-timeout",
+    "answer-tries",
+    "answer-workers",
+    "answer-extra",
+    "answer-prices",
+    "answer-ca",
+    "prompts",
+    "abstain",
 ];
 
 /// Where a setting's value is from.

@@ -17,7 +17,7 @@ pub use assemble::{Evidence, EvidenceItem, ItemPassage, LeftOut, LeftOutReason, 
 pub use prompt::{PromptError, PromptRecord, Prompts, Template};
 pub use trace::{AnswerTrace, CostRecord, EvidenceRecord, ItemRecord, ModelRecord, OutcomeRecord};
 
-use crate::{Budgets, EngineError, Models, Search, StageName, View, search_within};
+use crate::{Budgets, EngineError, Models, Ranked, Search, StageName, View, search_within};
 
 /// What is asked, and how it is to be answered.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct Question {
     pub task: Task,
     /// The language to answer in; `None` takes the question's.
     pub language: Option<Language>,
+    /// By which stage's ranking the evidence is chosen.
+    pub by: Ranked,
     /// In which order the evidence is shown.
     pub order: Order,
     /// Whether the model may say that the evidence holds no answer.
@@ -44,6 +46,7 @@ impl Question {
             text: text.into(),
             task: Task::FreeForm,
             language: None,
+            by: Ranked::default(),
             order: Order::default(),
             may_abstain: true,
             budgets: Budgets::default(),
@@ -110,11 +113,27 @@ pub fn answer_within(
     rerank_until: Option<Instant>,
     listener: &mut dyn Listener,
 ) -> Result<Answered, EngineError> {
-    let budgets = &question.budgets;
-    let search = search_within(view, models, &question.text, budgets, call, rerank_until)?;
+    let (text, budgets) = (&question.text, &question.budgets);
+    let search = search_within(view, models, text, budgets, call, rerank_until)?;
+    answer_found(view, models, answerer, question, search, call, listener)
+}
 
+/// Answers a question from what a search for it found.
+///
+/// # Errors
+/// When the evidence cannot be put together.
+pub fn answer_found(
+    view: &View,
+    models: &Models,
+    answerer: Answerer<'_>,
+    question: &Question,
+    search: Search,
+    call: &Call,
+    listener: &mut dyn Listener,
+) -> Result<Answered, EngineError> {
     let assembling = Instant::now();
-    let evidence = assemble::assemble(view, models, &search, budgets, question.order)?;
+    let choice = (question.by, question.order);
+    let evidence = assemble::assemble(view, models, &search, &question.budgets, choice)?;
     let language = question
         .language
         .unwrap_or_else(|| Language::of(&question.text));
@@ -178,6 +197,7 @@ pub fn answer_within(
         options: trace::options_of(&question.task),
         language: trace::name_of(language).to_owned(),
         may_abstain: question.may_abstain,
+        by: question.by,
         evidence: (&evidence).into(),
         prompt,
         model: (&info).into(),

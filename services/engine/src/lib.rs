@@ -22,15 +22,18 @@ mod view;
 pub use answer::{
     AnswerTrace, Answered, Answerer, CostRecord, Evidence, EvidenceItem, EvidenceRecord,
     ItemPassage, ItemRecord, LeftOut, LeftOutReason, Listener, ModelRecord, Order, OutcomeRecord,
-    PromptError, PromptRecord, Prompts, Question, Template, Unheard, answer_within,
+    PromptError, PromptRecord, Prompts, Question, Template, Unheard, answer_found, answer_within,
 };
 pub use blend::Blend;
 pub use budgets::{BudgetError, Budgets};
 pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};
 pub use error::{EngineError, StageName};
 pub use models::{ModelSource, Models};
+pub use quire_bm25::Highlighter;
 pub use recipe::{CutSettings, RecipeError, given_passages, recipe};
 pub use search::{Search, SearchHit, search, search_within};
-pub use trace::{EvidenceStage, Fingerprint, Place, RerankStage, Scored, Stage, Timing, Trace};
+pub use trace::{
+    EvidenceStage, Fingerprint, Place, Ranked, RerankStage, Scored, Stage, Timing, Trace,
+};
 pub use verify::verify;
 pub use view::{OpenBook, View, title_of};

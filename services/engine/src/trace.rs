@@ -35,13 +35,37 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// All that was found, best first: what was reranked, then the rest as
-    /// fusion has it.
-    pub fn best_first(&self) -> Vec<ChunkId> {
-        let reranked = self.reranked.as_ref().map_or(&[][..], |stage| &stage.hits);
-        let rest = self.fused.hits.iter().skip(reranked.len());
-        reranked.iter().chain(rest).map(|hit| hit.chunk).collect()
+    /// All that was found, best first, by the judgement of one stage. The
+    /// reranker's is what it scored, then the rest as fusion has it.
+    pub fn best_first(&self, by: Ranked) -> Vec<ChunkId> {
+        let hits = |hits: &[Scored]| hits.iter().map(|hit| hit.chunk).collect();
+        match by {
+            Ranked::Lexical => hits(&self.lexical.hits),
+            Ranked::Dense => hits(&self.dense.hits),
+            Ranked::Fused => hits(&self.fused.hits),
+            Ranked::Reranked => {
+                let reranked = self.reranked.as_ref().map_or(&[][..], |stage| &stage.hits);
+                let rest = self.fused.hits.iter().skip(reranked.len());
+                reranked.iter().chain(rest).map(|hit| hit.chunk).collect()
+            }
+        }
     }
+}
+
+/// A stage by whose ranking evidence may be chosen: the last one, or an
+/// earlier one to see what the later ones are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranked {
+    /// BM25.
+    Lexical,
+    /// The dense view.
+    Dense,
+    /// Reciprocal rank fusion.
+    Fused,
+    /// The reranker, or fusion where the budget leaves it out.
+    #[default]
+    Reranked,
 }
 
 /// What an answer depends on besides the question: equal fingerprints and

@@ -239,11 +239,6 @@ impl View {
             .passage(chunk.ordinal)
     }
 
-    /// Where the question's terms stand in a text, as byte ranges.
-    pub fn highlight(&self, question: &str, text: &str) -> Vec<std::ops::Range<usize>> {
-        quire_bm25::highlight(question, text)
-    }
-
     pub(crate) fn tokens(&self, chunk: ChunkId) -> u32 {
         let book = self.books.get(&chunk.book);
         book.and_then(|book| book.artifact.table().get(chunk.ordinal))
@@ -321,7 +316,8 @@ impl View {
         guarded(&folders, read)?.map_err(Into::into)
     }
 
-    pub(crate) fn fingerprint(&self, models: &Models, budgets: &Budgets) -> Fingerprint {
+    /// All that a search's result depends on besides the question.
+    pub fn fingerprint(&self, models: &Models, budgets: &Budgets) -> Fingerprint {
         let embedder = models.embedder.info();
         let reranker = models.reranker.info();
         Fingerprint {

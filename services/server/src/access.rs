@@ -6,19 +6,23 @@ use std::net::IpAddr;
 use axum::extract::Request;
 use axum::http::{Method, Version, header};
 
+use crate::dialects::Dialect;
 use crate::keys::{Keys, Role};
 use crate::problem::{Code, Problem};
 
 /// Whether a route answers without a key, and while the service stops. The
 /// page and its files hold no data; it asks for a key itself.
-pub(crate) fn is_open(route: &str) -> bool {
-    matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
+pub(crate) fn is_open(method: &Method, route: &str) -> bool {
+    let looks = matches!(*method, Method::GET | Method::HEAD);
+    looks && matches!(route, "/healthz" | "/readyz" | "/" | "/page/{file}")
 }
 
 /// What a request needs.
 fn needed(method: &Method, route: &str) -> Role {
     match (method, route) {
-        (&Method::POST, "/v1/search" | "/v1/answer") => Role::Read,
+        (&Method::POST, "/v1/search" | "/v1/answer" | "/mcp") => Role::Read,
+        // Other services' APIs are there to ask by.
+        (&Method::POST, _) if Dialect::of(method, route) != Dialect::Quire => Role::Read,
         (&Method::GET | &Method::HEAD | &Method::OPTIONS, _) => Role::Read,
         _ => Role::Admin,
     }
@@ -38,7 +42,7 @@ pub(crate) fn admit(
         local(request)?;
         return Ok(None);
     }
-    if is_open(route) {
+    if is_open(request.method(), route) {
         return Ok(None);
     }
     let shown = request.headers().get(header::AUTHORIZATION);
@@ -202,7 +206,18 @@ mod tests {
         assert_eq!(refused(&keys, "GET", &[]), Some(Code::Unauthorized));
         for open in ["/healthz", "/", "/page/{file}"] {
             assert!(admit(&keys, open, &request("GET", &[])).is_ok(), "{open}");
+            // Another service's clients post to some of these.
+            assert!(admit(&keys, open, &request("POST", &[])).is_err(), "{open}");
         }
         assert!(admit(&keys, "/metrics", &request("GET", &[])).is_err());
+    }
+
+    #[test]
+    fn other_services_apis_are_asked_with_a_key_that_may_ask() {
+        for route in ["/v1/embeddings", "/v2/rerank", "/embed", "/"] {
+            assert_eq!(needed(&Method::POST, route), Role::Read, "{route}");
+        }
+        assert_eq!(needed(&Method::POST, "/v1/books"), Role::Admin);
+        assert_eq!(needed(&Method::PUT, "/"), Role::Admin);
     }
 }

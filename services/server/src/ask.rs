@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quire_answer::{AnswerDelta, AnswerModel, ExtractiveReader, ReaderOptions, Task};
+use quire_answer::{AnswerDelta, AnswerModel, ExtractiveReader, ModelKind, ReaderOptions, Task};
 use quire_engine::{
-    Answerer, Evidence, Listener, Models, Prompts, Question, Search, Unheard, View, answer_within,
+    Answerer, Evidence, Listener, Models, Prompts, Question, Ranked, Search, Unheard, View,
+    answer_within,
 };
 use quire_model::Call;
 use quire_traces::{RequestTimings, TraceEntry};
@@ -41,8 +42,9 @@ pub struct Answerers {
     /// What a language model is told.
     pub prompts: Arc<Prompts>,
     /// Whether an answer may be that there is none, where a request does not
-    /// say.
-    pub may_abstain: bool,
+    /// say. Where this does not either, a language model may, and the reader,
+    /// which cannot tell well, may not.
+    pub may_abstain: Option<bool>,
 }
 
 impl Answerers {
@@ -57,8 +59,14 @@ impl Answerers {
             )),
             openai: None,
             prompts: Arc::default(),
-            may_abstain: true,
+            may_abstain: None,
         }
+    }
+
+    /// Whether a model may say that there is no answer.
+    pub fn may_abstain(&self, model: &dyn AnswerModel, asked: Option<bool>) -> bool {
+        let is_reader = model.info().kind == ModelKind::Extractive;
+        asked.or(self.may_abstain).unwrap_or(!is_reader)
     }
 
     /// The model of that name; by default the language model if there is one.
@@ -197,8 +205,9 @@ impl Ask {
             text: request.question.clone(),
             task,
             language: request.language.map(Into::into),
+            by: Ranked::default(),
             order: request.order.unwrap_or_default(),
-            may_abstain: request.abstain.unwrap_or(app.answerers.may_abstain),
+            may_abstain: app.answerers.may_abstain(&**model, request.abstain),
             budgets,
         };
         let time = request
@@ -274,7 +283,12 @@ impl Ask {
         let kind = self.model.info().kind;
         app.metrics.given(kind, given.usage);
         Ok(AnswerResponse {
-            answer: Answer::of(given, &self.question.task, &answered),
+            answer: Answer::of(
+                given,
+                &self.question.task,
+                &answered.evidence,
+                &answered.trace,
+            ),
             basis,
             run: Run {
                 trace_logged: trace.is_some(),

@@ -23,13 +23,33 @@ pub(crate) async fn json<T: DeserializeOwned>(
     limits: &Limits,
     times: &Times,
 ) -> Result<T, Problem> {
+    parsed(&json_bytes(request, limits.json_bytes, times).await?)
+}
+
+/// The bytes of a body that says it is JSON, `most` of them at most. A large
+/// body takes time to parse: see [`parsed`].
+///
+/// # Errors
+/// When it is of another kind, too large or late.
+pub(crate) async fn json_bytes(
+    request: Request,
+    most: usize,
+    times: &Times,
+) -> Result<Vec<u8>, Problem> {
     let headers = request.headers();
     if media_type(headers) != Some("application/json") || !is_utf8(headers) {
         let detail = "The body's Content-Type is not application/json in UTF-8.";
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
-    let bytes = whole(request.into_body(), limits.json_bytes, times).await?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
+    whole(request.into_body(), most, times).await
+}
+
+/// The JSON object of that shape in a body's bytes.
+///
+/// # Errors
+/// When it is not UTF-8, not JSON, or of another shape.
+pub(crate) fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
         let detail = format!("The body is not UTF-8 at byte {}.", error.valid_up_to());
         Problem::new(Code::NotUtf8, detail)
     })?;
@@ -61,7 +81,11 @@ fn is_utf8(headers: &HeaderMap) -> bool {
     })
 }
 
-async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {
+/// All of a body.
+///
+/// # Errors
+/// When it is too large, or late.
+pub(crate) async fn whole(mut body: Body, most: usize, times: &Times) -> Result<Vec<u8>, Problem> {
     let too_large = || {
         let detail = format!("The body has more than {most} bytes.");
         Problem::new(Code::TooLarge, detail).closing()

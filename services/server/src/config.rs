@@ -28,6 +28,9 @@ pub struct ServiceConfig {
     /// Who may ask. Without keys everybody may, and the service listens on
     /// this machine alone.
     pub keys: Keys,
+    /// Whether books are taken and jobs are run: yes. Of the services over one
+    /// data folder, one may.
+    pub uploads: bool,
     /// Whether every query is written to the trace log: yes.
     pub traces: bool,
     /// Where spans go, if anywhere.
@@ -44,6 +47,7 @@ impl Default for ServiceConfig {
             times: Times::default(),
             budgets: Budgets::default(),
             keys: Keys::default(),
+            uploads: true,
             traces: true,
             telemetry: None,
         }
@@ -55,6 +59,9 @@ impl Default for ServiceConfig {
 pub struct Limits {
     /// Bytes of a JSON body: 64 KiB.
     pub json_bytes: usize,
+    /// Bytes of a JSON body that brings texts for a model, or a conversation:
+    /// 4 MiB.
+    pub texts_json_bytes: usize,
     /// Bytes of one upload, all its files together: 256 MiB.
     pub upload_bytes: u64,
     /// Uploads that are received at once: 4.
@@ -77,6 +84,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             json_bytes: 64 << 10,
+            texts_json_bytes: 4 << 20,
             upload_bytes: 256 << 20,
             uploads: 4,
             question_bytes: 16 << 10,

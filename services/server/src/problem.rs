@@ -16,6 +16,7 @@ use quire_indexer::jobs::JobError;
 use quire_model::Stop;
 use quire_traces::TraceError;
 
+use crate::dialects::Dialect;
 use crate::wire::ProblemDocument;
 
 /// Declares every code once: its status, its title and what helps by default.
@@ -75,6 +76,8 @@ codes! {
     UnknownBook "unknown_book" 404 "There is no such book" "See GET /v1/books for the books there are.";
     /// There is no such passage.
     UnknownChunk "unknown_chunk" 404 "There is no such passage" "Use a passage id from a search; passages of a book are numbered from 0.";
+    /// There is no such model.
+    UnknownModel "unknown_model" 404 "There is no such model" "See GET /v1/models for the models there are.";
     /// There is no such job.
     UnknownJob "unknown_job" 404 "There is no such job" "See GET /v1/jobs for the jobs there are; finished jobs are forgotten after a while.";
     /// There is no such trace.
@@ -99,6 +102,12 @@ codes! {
     QuestionTooLong "question_too_long" 422 "The question is too long" "Ask a shorter question.";
     /// A value is out of its range.
     OutOfRange "out_of_range" 422 "A value is out of range" "Choose a value in the range named.";
+    /// A text is longer than a model reads.
+    TextTooLong "text_too_long" 422 "A text is longer than the model reads" "Send shorter texts, or ask for them to be cut with 'truncate'.";
+    /// There is no text to work on.
+    NoText "no_text" 422 "There is no text" "Send at least one text, and none that is empty.";
+    /// Another service's member that means something this one does not do.
+    Unsupported "unsupported" 422 "This service does not do that" "Leave the member out; /openapi.json has what is taken.";
     /// Options that no question has.
     BadOptions "bad_options" 422 "The options are not usable" "Give 2 to 26 options, each with some text.";
     /// A language model is wanted, and none is set up.
@@ -151,6 +160,7 @@ pub struct Problem {
     retry_after: Option<u64>,
     close: bool,
     cause: Option<String>,
+    member: Option<&'static str>,
 }
 
 impl Problem {
@@ -162,6 +172,7 @@ impl Problem {
             retry_after: matches!(code.status(), 429 | 503).then_some(1),
             close: false,
             cause: None,
+            member: None,
         }
     }
 
@@ -176,6 +187,13 @@ impl Problem {
     #[must_use]
     pub fn closing(mut self) -> Self {
         self.close = true;
+        self
+    }
+
+    /// The same, about that member of the request's body.
+    #[must_use]
+    pub(crate) fn about(mut self, member: &'static str) -> Self {
+        self.member = Some(member);
         self
     }
 
@@ -199,6 +217,11 @@ impl Problem {
         self.code
     }
 
+    /// The member of the request's body that it is about, if it is known.
+    pub(crate) fn member(&self) -> Option<&'static str> {
+        self.member
+    }
+
     /// What the client is told, under the request's id; what lies behind it is
     /// logged.
     pub(crate) fn told(&self, request_id: &str) -> ProblemDocument {
@@ -218,14 +241,18 @@ impl Problem {
 
     /// The answer, under the request's id.
     pub fn response(self, request_id: &str) -> Response {
-        let document = self.told(request_id);
-        let json = serde_json::to_vec(&document).unwrap_or_default();
-        let mut response = Response::new(Body::from(json));
+        self.response_in(Dialect::Quire, request_id)
+    }
+
+    /// The same in the words of another API.
+    fn response_in(self, dialect: Dialect, request_id: &str) -> Response {
+        let told = dialect.tell(&self, request_id);
+        let mut response = Response::new(Body::from(told.body));
         *response.status_mut() =
-            StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            StatusCode::from_u16(told.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        let problem = HeaderValue::from_static("application/problem+json");
-        headers.insert(header::CONTENT_TYPE, problem);
+        let kind = HeaderValue::from_static(told.media_type);
+        headers.insert(header::CONTENT_TYPE, kind);
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -259,8 +286,9 @@ impl IntoResponse for Problem {
 #[derive(Clone)]
 struct Carried(std::sync::Arc<std::sync::Mutex<Option<Problem>>>);
 
-/// The answer as the client gets it: a problem in it is written out.
-pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
+/// The answer as the client gets it: a problem in it is written out, in the
+/// words of the API that it speaks.
+pub(crate) fn written(mut response: Response, dialect: Dialect, request_id: &str) -> Response {
     let problem = match response.extensions_mut().remove::<Carried>() {
         Some(Carried(carried)) => carried
             .lock()
@@ -273,7 +301,7 @@ pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
         }
         None => return response,
     };
-    let mut written = problem.response(request_id);
+    let mut written = problem.response_in(dialect, request_id);
     // What the router adds, such as Allow.
     for (name, value) in response.headers() {
         if name != header::CONTENT_LENGTH && name != header::CONTENT_TYPE {
@@ -287,7 +315,7 @@ pub(crate) fn written(mut response: Response, request_id: &str) -> Response {
 }
 
 /// A stage of a query was not run to its end, and nothing is wrong with it.
-fn stopped(stage: &str, stop: Stop) -> Problem {
+pub(crate) fn stopped(stage: &str, stop: Stop) -> Problem {
     match stop {
         Stop::QueueFull => Problem::new(
             Code::QueueFull,

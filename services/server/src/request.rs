@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::access;
+use crate::dialects::Dialect;
 use crate::problem::{Code, Problem, written};
 use crate::service::App;
 use crate::telemetry::{Rejection, Span};
@@ -29,6 +30,16 @@ pub(crate) struct Asked {
     pub(crate) at: Instant,
 }
 
+impl Asked {
+    /// One that no HTTP request brought, at this moment.
+    pub(crate) fn unnamed() -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string().into(),
+            at: Instant::now(),
+        }
+    }
+}
+
 /// Around every route, and around what is none.
 pub(crate) async fn around(
     State(app): State<Arc<App>>,
@@ -37,6 +48,7 @@ pub(crate) async fn around(
 ) -> Response {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or("none", MatchedPath::as_str).to_owned();
+    let dialect = Dialect::of(request.method(), &route);
     let asked = Asked {
         id: request_id(request.headers()),
         at: Instant::now(),
@@ -44,7 +56,7 @@ pub(crate) async fn around(
     let mut running = Running::begin(Arc::clone(&app), &route, &request, &asked);
     request.extensions_mut().insert(asked.clone());
 
-    let answer = if app.is_draining() && !access::is_open(&route) {
+    let answer = if app.is_draining() && !access::is_open(request.method(), &route) {
         app.metrics.rejected(Rejection::Draining);
         let detail = "The service takes no new requests.";
         Problem::new(Code::Draining, detail)
@@ -59,7 +71,7 @@ pub(crate) async fn around(
             Err(problem) => problem.into_response(),
         }
     };
-    let mut answer = written(answer, &asked.id);
+    let mut answer = written(answer, dialect, &asked.id);
     if let Ok(id) = HeaderValue::from_str(&asked.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }

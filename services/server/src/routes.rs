@@ -9,7 +9,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod page;
 pub(crate) mod search;
-mod stream;
+pub(crate) mod stream;
 pub(crate) mod traces;
 pub(crate) mod upload;
 
@@ -27,6 +27,8 @@ use quire_model::{Call, CancelFlag};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::dialects::{openai, rerank, tei};
+use crate::mcp;
 use crate::problem::{Code, Problem};
 use crate::request;
 use crate::service::App;
@@ -34,7 +36,7 @@ use crate::service::App;
 /// Every route with what answers it.
 pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
     vec![
-        ("/", get(page::index)),
+        ("/", get(page::index).post(tei::root)),
         ("/page/{file}", get(page::file)),
         ("/v1/search", post(search::search)),
         ("/v1/answer", post(answer::answer)),
@@ -51,6 +53,20 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/v1/jobs/{id}", get(jobs::get)),
         ("/v1/jobs/{id}/events", get(jobs::events)),
         ("/v1/traces/{id}", get(traces::get)),
+        ("/mcp", post(mcp::call)),
+        ("/v1/embeddings", post(openai::embeddings::embeddings)),
+        ("/v1/models", get(openai::models::list)),
+        ("/v1/models/{model}", get(openai::models::get)),
+        (
+            "/v1/models/{family}/{book}",
+            get(openai::models::get_of_book),
+        ),
+        ("/v1/chat/completions", post(openai::chat::completions)),
+        ("/v1/rerank", post(rerank::v1)),
+        ("/v2/rerank", post(rerank::v2)),
+        ("/embed", post(tei::embed)),
+        ("/rerank", post(tei::rerank)),
+        ("/info", get(tei::info)),
         ("/healthz", get(health::alive)),
         ("/readyz", get(health::ready)),
         ("/metrics", get(health::metrics)),
@@ -85,14 +101,14 @@ async fn other_method() -> Problem {
 }
 
 /// An answer of JSON.
-fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(bytes) => json_bytes(status, bytes),
         Err(error) => Problem::internal(error.to_string()).into_response(),
     }
 }
 
-fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
+pub(crate) fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
@@ -105,7 +121,7 @@ fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
 ///
 /// # Errors
 /// Its own, and when too much of the kind waits.
-async fn chore<T: Send + 'static>(
+pub(crate) async fn chore<T: Send + 'static>(
     app: &Arc<App>,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

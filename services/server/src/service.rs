@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use quire_corpus::ReadOptions;
 use quire_engine::Models;
@@ -15,6 +16,7 @@ use tokio::sync::Semaphore;
 use crate::ask::Answerers;
 use crate::config::ServiceConfig;
 use crate::pool::Pool;
+use crate::problem::{Code, Problem};
 use crate::readiness::Prover;
 use crate::routes::jobs::count_jobs;
 use crate::shelf::Shelf;
@@ -28,6 +30,7 @@ const CHORE_THREADS: usize = 4;
 const CHORE_QUEUE: usize = 128;
 
 /// What the service works with.
+#[derive(Clone)]
 pub struct Parts {
     /// The loaded models.
     pub models: Models,
@@ -106,13 +109,15 @@ pub(crate) struct App {
     pub(crate) chores: Pool,
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) traces: Traces,
-    pub(crate) jobs: JobQueue,
+    jobs: Option<JobQueue>,
     pub(crate) prover: Prover,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) exporter: Option<Exporter>,
     pub(crate) uploads: Arc<Semaphore>,
     pub(crate) followers: Arc<Semaphore>,
     pub(crate) in_flight: AtomicUsize,
+    /// When the service started.
+    pub(crate) started: SystemTime,
     draining: AtomicBool,
 }
 
@@ -149,8 +154,13 @@ impl Service {
             max_job_bytes: config.limits.upload_bytes,
             ..parts.jobs
         };
-        let jobs = JobQueue::start(job_parts, options, hooks(&shelf))?;
-        count_jobs(&metrics, &jobs);
+        let jobs = match config.uploads {
+            true => Some(JobQueue::start(job_parts, options, hooks(&shelf))?),
+            false => None,
+        };
+        if let Some(jobs) = &jobs {
+            count_jobs(&metrics, jobs);
+        }
         let queries = Pool::start(
             "query",
             config.workers,
@@ -174,6 +184,7 @@ impl Service {
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             in_flight: AtomicUsize::new(0),
+            started: SystemTime::now(),
             draining: AtomicBool::new(false),
             models: parts.models,
             answerers: parts.answerers,
@@ -215,6 +226,15 @@ impl App {
         self.draining.load(Ordering::Acquire)
     }
 
+    /// The queue of upload jobs.
+    ///
+    /// # Errors
+    /// When this service takes no uploads.
+    pub(crate) fn jobs(&self) -> Result<&JobQueue, Problem> {
+        let off = || Problem::new(Code::SwitchedOff, "This service takes no uploads.");
+        self.jobs.as_ref().ok_or_else(off)
+    }
+
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
     }
@@ -226,7 +246,9 @@ impl App {
         self.queries.close();
         self.answers.close();
         self.chores.close();
-        self.jobs.stop();
+        if let Some(jobs) = &self.jobs {
+            jobs.stop();
+        }
         self.shelf.close();
         self.prover.close();
         self.traces.sync();

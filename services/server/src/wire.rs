@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{AnswerTrace, Budgets, Fingerprint, Search, SearchHit, Trace, View};
+use quire_engine::{
+    AnswerTrace, Budgets, Fingerprint, Highlighter, Search, SearchHit, Trace, View,
+};
 use quire_model::RerankMethod;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -389,8 +391,9 @@ impl SearchResponse {
         run: Run,
     ) -> Result<Self, quire_engine::EngineError> {
         let trace = &found.trace;
+        let highlighter = Highlighter::new(&trace.question);
         let hits = (1..).zip(&found.hits);
-        let hits = hits.map(|(rank, hit)| Hit::of(view, &trace.question, rank, hit));
+        let hits = hits.map(|(rank, hit)| Hit::of(view, &highlighter, rank, hit));
         Ok(Self {
             question: trace.question.clone(),
             books: view.books().map(|(book, _)| book).collect(),
@@ -416,12 +419,12 @@ impl Hit {
     /// When the passage's file changed since it was opened.
     pub fn of(
         view: &View,
-        question: &str,
+        highlighter: &Highlighter,
         rank: usize,
         hit: &SearchHit,
     ) -> Result<Self, quire_engine::EngineError> {
         let passage = view.passage(hit.chunk)?;
-        let highlights = view.highlight(question, &passage.text);
+        let highlights = highlighter.find(&passage.text);
         Ok(Self {
             rank,
             chunk: hit.chunk,

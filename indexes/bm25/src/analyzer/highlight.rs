@@ -3,30 +3,48 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Folded, Origin, each_term, question_terms};
+use super::{Folded, Origin, each_term_beginning, question_terms};
 
-/// The parts of `text` that match a question's terms, as byte ranges that
-/// ascend, lie on character boundaries, and neither overlap nor touch.
-///
-/// Function words are passed over, unless the question has nothing else.
-pub fn highlight(question: &str, text: &str) -> Vec<Range<usize>> {
-    let asked = question_terms(question);
-    let any_content = asked.iter().any(|term| term.is_content);
-    let asked: HashSet<&str> = asked
-        .iter()
-        .filter(|term| term.is_content == any_content)
-        .map(|term| term.term.as_str())
-        .collect();
+/// Finds in texts what one question asks.
+#[derive(Debug, Clone)]
+pub struct Highlighter {
+    terms: HashSet<String>,
+    /// Whether some term begins with that byte: most words are told by it to
+    /// be no match before they are stemmed.
+    begins: [bool; 256],
+}
 
-    let folded = Folded::new(text, Origin::Kept);
-    let mut found = Vec::new();
-    each_term(folded.text(), |term, range| {
-        if asked.contains(term.as_ref()) {
-            found.push(folded.origin(range));
+impl Highlighter {
+    /// For a question. Its function words are passed over, unless it has
+    /// nothing else.
+    pub fn new(question: &str) -> Self {
+        let asked = question_terms(question);
+        let any_content = asked.iter().any(|term| term.is_content);
+        let terms = asked
+            .into_iter()
+            .filter(|term| term.is_content == any_content)
+            .map(|term| term.term);
+        let terms: HashSet<String> = terms.collect();
+        let mut begins = [false; 256];
+        for first in terms.iter().filter_map(|term| term.bytes().next()) {
+            begins[usize::from(first)] = true;
         }
-    });
-    found.sort_unstable_by_key(|range| (range.start, range.end));
-    merged(found)
+        Self { terms, begins }
+    }
+
+    /// The parts of `text` that match the question's terms, as byte ranges
+    /// that ascend, lie on character boundaries, and neither overlap nor touch.
+    pub fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let folded = Folded::new(text, Origin::Kept);
+        let mut found = Vec::new();
+        each_term_beginning(folded.text(), &self.begins, |term, range| {
+            if self.terms.contains(term.as_ref()) {
+                found.push(folded.origin(range));
+            }
+        });
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        merged(found)
+    }
 }
 
 fn merged(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
@@ -46,7 +64,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown<'a>(question: &str, text: &'a str) -> Vec<&'a str> {
-        highlight(question, text)
+        Highlighter::new(question)
+            .find(text)
             .into_iter()
             .map(|range| &text[range])
             .collect()
@@ -85,7 +104,7 @@ mod tests {
             shared in "x[a-z你好é]{0,3}",
         ) {
             let text = format!("{text} {shared} {text}{shared}");
-            let ranges = highlight(&format!("{question} {shared}"), &text);
+            let ranges = Highlighter::new(&format!("{question} {shared}")).find(&text);
             prop_assert!(!ranges.is_empty());
             for pair in ranges.windows(2) {
                 prop_assert!(pair[0].end < pair[1].start);

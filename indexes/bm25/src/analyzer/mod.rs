@@ -47,10 +47,22 @@ pub fn passage_terms(text: &str) -> Vec<String> {
 }
 
 /// Gives every term of a folded text and where it stands.
-fn each_term<'a>(folded: &'a str, mut found: impl FnMut(Cow<'a, str>, Range<usize>)) {
+fn each_term<'a>(folded: &'a str, found: impl FnMut(Cow<'a, str>, Range<usize>)) {
+    each_term_beginning(folded, &[true; 256], found);
+}
+
+/// Gives at least the terms that begin with one of these bytes. A stem begins
+/// as its word does.
+fn each_term_beginning<'a>(
+    folded: &'a str,
+    begins: &[bool; 256],
+    mut found: impl FnMut(Cow<'a, str>, Range<usize>),
+) {
     let stemmer = Stemmer::create(Algorithm::English);
+    let wanted = |range: &Range<usize>| begins[usize::from(folded.as_bytes()[range.start])];
     for piece in pieces(folded) {
         match piece {
+            Piece::Word(range) if !wanted(&range) => {}
             Piece::Word(range) => found(word_term(&stemmer, &folded[range.clone()]), range),
             Piece::Number(range) => found(number_term(&folded[range.clone()]).into(), range),
             Piece::Run(range, _) => {
@@ -121,6 +133,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_stem_begins_as_its_word_does(word in "[a-z]{1,12}") {
+            let stemmer = Stemmer::create(Algorithm::English);
+            prop_assert_eq!(word_term(&stemmer, &word).bytes().next(), word.bytes().next());
+        }
+
         #[test]
         fn any_text_has_terms_that_are_short_and_not_empty(text in any::<String>()) {
             for term in passage_terms(&text) {

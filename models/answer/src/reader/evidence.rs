@@ -64,9 +64,9 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// All pieces of evidence.
-    pub(super) fn all(&self) -> &'a [EvidenceText] {
-        self.texts
+    /// The piece that a sentence stands in.
+    pub(super) fn around(&self, sentence: usize) -> &'a str {
+        &self.texts[self.sentences[sentence].evidence].text
     }
 
     /// A sentence's text.

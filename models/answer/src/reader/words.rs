@@ -75,6 +75,38 @@ pub(super) fn runs(text: &str) -> Vec<Range<usize>> {
     runs
 }
 
+/// How much two texts say the same: the harmonic mean of the shares of either's
+/// words (of Chinese, characters) that the other has too.
+pub(super) fn overlap(one: &str, other: &str) -> f64 {
+    let (one, other) = (units(one), units(other));
+    let mut left = other.clone();
+    let mut common = 0_usize;
+    for unit in &one {
+        if let Some(at) = left.iter().position(|found| found == unit) {
+            left.swap_remove(at);
+            common += 1;
+        }
+    }
+    2.0 * common as f64 / ((one.len() + other.len()).max(1) as f64)
+}
+
+/// Stems without articles, and single Chinese characters.
+fn units(text: &str) -> Vec<String> {
+    let mut units = Vec::new();
+    for span in runs(text) {
+        let run = &text[span];
+        if run.starts_with(is_han) {
+            units.extend(run.chars().map(String::from));
+        } else {
+            let word = run.to_lowercase();
+            if !["a", "an", "the"].contains(&word.as_str()) {
+                units.push(stem(&word).to_owned());
+            }
+        }
+    }
+    units
+}
+
 fn han_terms(run: &str, terms: &mut Vec<Term>) {
     let chars: Vec<char> = run.chars().collect();
     let content = |pair: &[char]| {
@@ -93,7 +125,7 @@ fn han_terms(run: &str, terms: &mut Vec<Term>) {
 }
 
 /// The word without the endings of English: enough to match, not to read.
-fn stem(word: &str) -> &str {
+pub(super) fn stem(word: &str) -> &str {
     for ending in ["ing", "ed", "es", "s", "e"] {
         if let Some(stem) = word.strip_suffix(ending)
             && stem.len() >= 3
@@ -125,6 +157,14 @@ mod tests {
         assert_eq!(texts("点灯人，灯"), ["点灯", "灯人", "灯"]);
         let content: Vec<f64> = terms("灯塔的了").iter().map(|t| t.content).collect();
         assert_eq!(content, [1.0, 0.4, 0.1]);
+    }
+
+    #[test]
+    fn texts_overlap_as_far_as_they_say_the_same() {
+        assert_eq!(overlap("the silver pencils", "a silver pencil"), 1.0);
+        assert_eq!(overlap("点灯人", "点灯"), 0.8);
+        assert_eq!(overlap("one bit", "two laurels"), 0.0);
+        assert_eq!(overlap("...", ""), 0.0);
     }
 
     #[test]

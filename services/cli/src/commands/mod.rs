@@ -1,11 +1,14 @@
 //! One module a command.
 
+pub mod ask;
 pub mod bench;
 pub mod books;
 pub mod config;
 pub mod eval;
 pub mod index;
+pub mod mcp;
 pub mod models;
+pub mod prompts;
 pub mod rm;
 pub mod search;
 pub mod serve;

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use anyhow::{Context as _, Result, bail};
 use quire_corpus::BookId;
-use quire_engine::{ModelSource, Search, Trace, View, search};
+use quire_engine::{Highlighter, ModelSource, Search, Trace, View, search};
 use quire_index::{Recipe, Store};
-use quire_server::wire::Hit;
+use quire_server::wire::{Hit, Stages};
 use serde::Serialize;
 
 use crate::Ending;
@@ -50,9 +50,10 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     });
     let (view, models) = (view?, models?);
     let found = search(&view, &models, &question, &budgets)?;
+    let highlighter = Highlighter::new(&question);
     let hits: Vec<Hit> = (1..)
         .zip(&found.hits)
-        .map(|(rank, hit)| Hit::of(&view, &question, rank, hit))
+        .map(|(rank, hit)| Hit::of(&view, &highlighter, rank, hit))
         .collect::<Result<_, _>>()?;
 
     if args.json {
@@ -69,7 +70,7 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn question(given: &str) -> Result<String> {
+pub(super) fn question(given: &str) -> Result<String> {
     if given != "-" {
         return Ok(given.to_owned());
     }
@@ -86,7 +87,7 @@ fn question(given: &str) -> Result<String> {
 }
 
 /// Every book with an artifact under the recipe.
-fn all_books(store: &Store, recipe: &Recipe) -> Result<Vec<BookId>> {
+pub(super) fn all_books(store: &Store, recipe: &Recipe) -> Result<Vec<BookId>> {
     let key = recipe.key();
     let mut books = Vec::new();
     let mut other = 0;
@@ -135,7 +136,7 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
         let id = format!("   {}:{}", hit.chunk.book.short(), hit.chunk.ordinal);
         println!("{}", output.paint(Style::Faint, &id));
         if explain {
-            println!("   {}", stages(hit));
+            println!("   {}", stages(&hit.stages));
         }
         if hit.truncated.embedding || hit.truncated.rerank {
             let what = "the model read only part of this passage or of the question";
@@ -156,12 +157,12 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
     }
 }
 
-fn stages(hit: &Hit) -> String {
+pub(super) fn stages(stages: &Stages) -> String {
     let stages = [
-        ("bm25", hit.stages.lexical),
-        ("dense", hit.stages.dense),
-        ("fused", hit.stages.fused),
-        ("reranked", hit.stages.reranked),
+        ("bm25", stages.lexical),
+        ("dense", stages.dense),
+        ("fused", stages.fused),
+        ("reranked", stages.reranked),
     ];
     let said = stages.map(|(name, place)| match place {
         Some(place) => format!("{name} #{} {:.4}", place.rank, place.score),

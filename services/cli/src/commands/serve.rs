@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Ending;
+use crate::answering::AnswerSettings;
 use crate::args::{ServeArgs, ServeLimitArgs};
 use crate::context::Context;
 use crate::loader::Loader;
@@ -31,6 +32,8 @@ pub fn run(context: &mut Context, args: ServeArgs) -> Result<Ending> {
     })?;
     let mut config = config(settings, &args.limits)?;
     config.budgets = settings.budgets(&args.budgets)?;
+    let answers = AnswerSettings::read(settings, &args.answer)?;
+    config.answer_workers = answers.workers;
     config.traces = settings.or("traces", args.traces, true)?;
     if let Some(file) = settings.path("keys", args.keys)? {
         config.keys = Keys::read(&file)?;
@@ -59,6 +62,7 @@ pub fn run(context: &mut Context, args: ServeArgs) -> Result<Ending> {
     let address = listener.local_addr().context("cannot tell the address")?;
     let loader = Arc::new(Loader::new(&context.home, &models)?);
     let mut parts = Parts::new(loader.models()?, context.store()?, loader.recipe(&cut)?);
+    parts.answerers = answers.answerers(&parts.models);
     parts.jobs.private.push(context.home.root.clone());
     parts.traces = TraceLogOptions {
         file_bytes: TraceLogOptions::default().file_bytes.min(trace_disk / 2),

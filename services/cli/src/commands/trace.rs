@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{Budgets, ModelSource, Scored, Trace, View, search, title_of};
+use quire_engine::{AnswerTrace, Budgets, ModelSource, Scored, Trace, View, search, title_of};
 use quire_index::Store;
 use quire_traces::{Comparison, TraceId, TraceReader, TraceRecord, compare};
 use serde::Serialize;
@@ -64,7 +64,46 @@ pub fn show(context: &Context, args: TraceShowArgs) -> Result<Ending> {
         trace.evidence.tokens
     );
     println!("{}", super::search::timings(trace));
+    if let Some(answer) = &record.answer {
+        print_answer(answer);
+    }
     Ok(Ending::Done)
+}
+
+fn print_answer(answer: &AnswerTrace) {
+    let model = match &answer.model.host {
+        Some(host) => format!("{} at {host}", answer.model.name),
+        None => answer.model.name.clone(),
+    };
+    println!("\nasked: {}", printable_line(&model));
+    if let Some(prompt) = &answer.prompt {
+        println!(
+            "prompt: {} version {} ({} tokens), sha256 {}",
+            prompt.name, prompt.version, prompt.tokens, prompt.rendered
+        );
+    }
+    for (number, item) in (1..).zip(&answer.evidence.items) {
+        println!("[{number}] {}", printable_line(&item.label));
+    }
+    for left_out in &answer.evidence.left_out {
+        println!("left out {}: {}", short(left_out.chunk), left_out.reason);
+    }
+    let outcome = &answer.outcome;
+    match (&outcome.text, &outcome.failure) {
+        (Some(text), _) => println!("answer: {}", printable_line(text)),
+        (None, failure) => println!(
+            "no answer: {}",
+            printable_line(failure.as_deref().unwrap_or("not said why"))
+        ),
+    }
+    if !outcome.raw.is_empty() {
+        let raw: Vec<&str> = outcome.raw.split_whitespace().collect();
+        println!("as received: {}", printable_line(&raw.join(" ")));
+    }
+    println!(
+        "evidence {:.1} ms | answer {:.1} ms",
+        answer.assemble.wall_ms, answer.answer.wall_ms
+    );
 }
 
 #[derive(Serialize)]

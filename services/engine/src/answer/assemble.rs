@@ -9,7 +9,7 @@ use quire_index::Passage;
 use serde::{Deserialize, Serialize};
 
 use super::prompt::{self, FENCE_CHARS};
-use crate::{Budgets, EngineError, Models, Search, StageName, View};
+use crate::{Budgets, EngineError, Models, Ranked, Search, StageName, View};
 
 /// In which order a prompt shows its evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -171,14 +171,14 @@ pub(crate) fn assemble(
     models: &Models,
     found: &Search,
     budgets: &Budgets,
-    order: Order,
+    (by, order): (Ranked, Order),
 ) -> Result<Evidence, EngineError> {
     let count = |text: &str| {
         let ends = models.tokenizer.token_ends(text);
         let ends = ends.map_err(|error| EngineError::stage(StageName::Assemble, error))?;
         Ok::<u64, EngineError>(ends.len() as u64)
     };
-    let best_first = found.trace.best_first();
+    let best_first = found.trace.best_first(by);
     let most = budgets.evidence_tokens as u64;
     let mut taken: BTreeMap<ChunkId, Taken> = BTreeMap::new();
     let mut worst_last: Vec<ChunkId> = Vec::new();
@@ -187,8 +187,10 @@ pub(crate) fn assemble(
     let mut tokens = 0;
     for (at, &chunk) in best_first.iter().enumerate() {
         if taken.len() == budgets.evidence_passages {
-            let reranked = found.trace.reranked.as_ref();
-            let reranked = reranked.map_or(0, |stage| stage.hits.len());
+            let reranked = match (by, &found.trace.reranked) {
+                (Ranked::Reranked, Some(stage)) => stage.hits.len(),
+                _ => 0,
+            };
             let rest = best_first[at..].iter().take(reranked.saturating_sub(at));
             left_out.extend(rest.map(|&chunk| LeftOut {
                 chunk,

@@ -399,13 +399,10 @@ fn fence(evidence: &Evidence, question: &str) -> String {
 
 /// A title or heading as one line of bounded length that cannot end a mark.
 pub(crate) fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let mut line: String = words
-        .join(" ")
-        .chars()
-        .filter(|c| !c.is_control() && *c != '<' && *c != '>')
-        .take(LABEL_CHARS)
-        .collect();
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && c != '<' && c != '>';
+    let words = text.split(|c| !plain(c)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    let mut line: String = words.join(" ").chars().take(LABEL_CHARS).collect();
     if line.is_empty() {
         line.push('-');
     }

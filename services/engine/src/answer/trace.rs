@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::{Evidence, LeftOut, Order};
 use super::prompt::PromptRecord;
-use crate::Timing;
+use crate::{Ranked, Timing};
 
 /// Everything needed to say how an answer came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct AnswerTrace {
     pub language: String,
     /// Whether the model could say that the evidence holds no answer.
     pub may_abstain: bool,
+    /// By which stage's ranking the evidence was chosen.
+    #[serde(default)]
+    pub by: Ranked,
     /// The evidence, as the model got it.
     pub evidence: EvidenceRecord,
     /// The prompt; `None` for the extractive reader, which reads none.

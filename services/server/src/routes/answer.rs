@@ -21,7 +21,7 @@ use crate::service::App;
 use crate::wire::{AnswerRequest, AnswerResponse, ProblemDocument};
 
 /// Between two signs of life while a model thinks.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Answers a question from the books, with the evidence. With `stream` the
 /// answer is server-sent events: `evidence` (AnswerBasis), `delta` (Delta) for

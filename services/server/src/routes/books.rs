@@ -49,8 +49,15 @@ pub(crate) async fn get(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let book = chore(&app, move |app| Ok(described(&*app.shelf.open_book(&id)?)));
-    Ok(json(StatusCode::OK, &book.await?))
+    Ok(json(StatusCode::OK, &find(&app, id).await?))
+}
+
+/// A book by its id or what it begins with.
+///
+/// # Errors
+/// When there is no one such book, or it cannot be opened.
+pub(crate) async fn find(app: &Arc<App>, id: String) -> Result<Book, Problem> {
+    chore(app, move |app| Ok(described(&*app.shelf.open_book(&id)?))).await
 }
 
 /// Removes a book: every index of it. Queries in flight are answered all the

@@ -45,12 +45,20 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let Query(Neighbours { around }) =
         neighbours.map_err(|error| Problem::new(Code::BadRequest, error.body_text()))?;
+    Ok(json(StatusCode::OK, &find(&app, id, around).await?))
+}
+
+/// A passage by its id, with so many neighbours on each side.
+///
+/// # Errors
+/// When there is none of that id, or too many neighbours are asked for.
+pub(crate) async fn find(app: &Arc<App>, id: String, around: u32) -> Result<Around, Problem> {
     let most = app.config.limits.around;
     if around > most {
         let detail = format!("around must be from 0 to {most}.");
         return Err(Problem::new(Code::OutOfRange, detail));
     }
-    let found = chore(&app, move |app| {
+    let found = chore(app, move |app| {
         let wrong = || {
             let detail = "A passage's id is its book's id, a colon and its number.";
             Problem::new(Code::BadId, detail)
@@ -60,7 +68,7 @@ pub(crate) async fn get(
         let book = app.shelf.open_book(book)?;
         read(&book, ordinal, around)
     });
-    Ok(json(StatusCode::OK, &found.await?))
+    found.await
 }
 
 fn read(book: &OpenBook, ordinal: u32, around: u32) -> Result<Around, Problem> {

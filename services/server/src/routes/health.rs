@@ -62,7 +62,9 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
         content_type = "application/openmetrics-text")))]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let text = chore(&app, |app| {
-        count_jobs(&app.metrics, &app.jobs);
+        if let Ok(jobs) = app.jobs() {
+            count_jobs(&app.metrics, jobs);
+        }
         let text = app.metrics.text();
         text.map_err(|error| Problem::internal(error.to_string()))
     });

@@ -31,7 +31,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
     responses((status = 200, description = "The jobs", body = JobList)))]
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Problem> {
     let jobs = chore(&app, |app| {
-        let jobs = app.jobs.list().into_iter().map(JobView::from);
+        let jobs = app.jobs()?.list().into_iter().map(JobView::from);
         Ok(JobList {
             jobs: jobs.collect(),
         })
@@ -92,15 +92,18 @@ pub(crate) async fn events(
 async fn find(app: &Arc<App>, id: &str) -> Result<JobView, Problem> {
     let unknown = || Problem::new(Code::UnknownJob, "There is no job of that id.");
     let id: JobId = id.parse().map_err(|_| unknown())?;
-    let job = chore(app, move |app| app.jobs.get(id).ok_or_else(unknown));
+    let job = chore(app, move |app| app.jobs()?.get(id).ok_or_else(unknown));
     Ok(job.await?.into())
 }
 
 /// Sends each change until the job has ended, or nobody listens. A client that
 /// reads slowly misses changes, never the last.
 fn follow(app: &App, id: JobId, send: &mpsc::Sender<Event>) {
+    let Ok(jobs) = app.jobs() else {
+        return;
+    };
     let mut seen = u64::MAX;
-    while let Some(report) = app.jobs.wait_change(id, seen, LOOK) {
+    while let Some(report) = jobs.wait_change(id, seen, LOOK) {
         if report.version == seen {
             if send.is_closed() || app.is_draining() {
                 return;

@@ -15,7 +15,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_core::Stream;
-use quire_indexer::jobs::{JobError, JobReport};
+use quire_indexer::jobs::JobReport;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -193,7 +193,7 @@ enum Piece {
 /// leaves nothing on the disk.
 struct ToDisk {
     pieces: mpsc::Sender<Piece>,
-    outcome: Option<oneshot::Receiver<Result<Option<JobReport>, JobError>>>,
+    outcome: Option<oneshot::Receiver<Result<Option<JobReport>, Problem>>>,
 }
 
 impl ToDisk {
@@ -232,18 +232,18 @@ impl ToDisk {
     async fn outcome(&mut self) -> Result<Option<JobReport>, Problem> {
         let panicked = || Problem::internal("the upload's thread panicked");
         let outcome = self.outcome.take().ok_or_else(panicked)?;
-        Ok(outcome.await.map_err(|_| panicked())??)
+        outcome.await.map_err(|_| panicked())?
     }
 }
 
 /// Writes what comes. None if it does not come to its end.
-fn receive(app: &App, mut pieces: mpsc::Receiver<Piece>) -> Result<Option<JobReport>, JobError> {
-    let mut receiving = app.jobs.receive()?;
+fn receive(app: &App, mut pieces: mpsc::Receiver<Piece>) -> Result<Option<JobReport>, Problem> {
+    let mut receiving = app.jobs()?.receive()?;
     while let Some(piece) = pieces.blocking_recv() {
         match piece {
             Piece::File(name) => receiving.add_file(&name)?,
             Piece::Bytes(bytes) => receiving.write(&bytes)?,
-            Piece::End => return receiving.commit().map(Some),
+            Piece::End => return Ok(Some(receiving.commit()?)),
         }
     }
     Ok(None)

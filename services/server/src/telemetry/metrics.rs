@@ -20,7 +20,7 @@ use crate::problem::Code;
 use crate::wire::Timings;
 
 /// Every route, as metrics and the log name it. What is none is `none`.
-pub const ROUTES: [&str; 18] = [
+pub const ROUTES: [&str; 29] = [
     "/",
     "/page/{file}",
     "/v1/search",
@@ -32,6 +32,17 @@ pub const ROUTES: [&str; 18] = [
     "/v1/jobs/{id}",
     "/v1/jobs/{id}/events",
     "/v1/traces/{id}",
+    "/mcp",
+    "/v1/embeddings",
+    "/v1/models",
+    "/v1/models/{model}",
+    "/v1/models/{family}/{book}",
+    "/v1/chat/completions",
+    "/v1/rerank",
+    "/v2/rerank",
+    "/embed",
+    "/rerank",
+    "/info",
     "/healthz",
     "/readyz",
     "/metrics",

@@ -2,7 +2,9 @@
 
 use quire_answer::{Answer as Given, Task};
 use quire_corpus::{BookId, ChunkId};
-use quire_engine::{Answered, Evidence, EvidenceItem, Fingerprint, LeftOutReason, Order, View};
+use quire_engine::{
+    AnswerTrace, Evidence, EvidenceItem, Fingerprint, Highlighter, LeftOutReason, Order, View,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -308,7 +310,7 @@ impl AnswerBasis {
         Self {
             question: trace.question.clone(),
             books: view.books().map(|(book, _)| book).collect(),
-            evidence: AnswerEvidence::of(view, found, evidence),
+            evidence: AnswerEvidence::of(found, evidence),
             question_truncated: trace.question_truncated,
             rerank: RerankDepth::of(trace),
             fingerprint: trace.fingerprint.clone(),
@@ -319,13 +321,16 @@ impl AnswerBasis {
 }
 
 impl AnswerEvidence {
-    fn of(view: &View, found: &quire_engine::Search, evidence: &Evidence) -> Self {
+    fn of(found: &quire_engine::Search, evidence: &Evidence) -> Self {
+        let highlighter = Highlighter::new(&found.trace.question);
         let items = evidence.items.iter();
         let left_out = evidence.left_out.iter();
         Self {
             order: evidence.order,
             tokens: evidence.tokens,
-            items: items.map(|item| Item::of(view, found, item)).collect(),
+            items: items
+                .map(|item| Item::of(&highlighter, found, item))
+                .collect(),
             left_out: left_out
                 .map(|&quire_engine::LeftOut { chunk, reason }| PassageLeftOut { chunk, reason })
                 .collect(),
@@ -334,9 +339,9 @@ impl AnswerEvidence {
 }
 
 impl Item {
-    fn of(view: &View, found: &quire_engine::Search, item: &EvidenceItem) -> Self {
+    fn of(highlighter: &Highlighter, found: &quire_engine::Search, item: &EvidenceItem) -> Self {
         let trace = &found.trace;
-        let highlights = view.highlight(&trace.question, &item.text);
+        let highlights = highlighter.find(&item.text);
         let passages = item.passages.iter().map(|passage| {
             let reranked = trace.reranked.as_ref();
             let chunk = passage.chunk;
@@ -374,7 +379,7 @@ impl Item {
 
 impl Answer {
     /// What a model gave to a task, and how it was asked.
-    pub fn of(given: &Given, task: &Task, answered: &Answered) -> Self {
+    pub fn of(given: &Given, task: &Task, evidence: &Evidence, trace: &AnswerTrace) -> Self {
         let option = match (task, given.letter) {
             (Task::MultipleChoice { options }, Some(letter)) => {
                 let place = (letter as usize).checked_sub('A' as usize);
@@ -382,7 +387,7 @@ impl Answer {
             }
             _ => None,
         };
-        let prompt = answered.trace.prompt.as_ref();
+        let prompt = trace.prompt.as_ref();
         Self {
             text: given.text.clone(),
             letter: given.letter,
@@ -392,7 +397,7 @@ impl Answer {
             model: given.model.clone(),
             finish_reason: given.finish_reason.as_str().to_owned(),
             citation: given.span.as_ref().map(|span| Citation {
-                evidence: answered.evidence.items[span.evidence].number,
+                evidence: evidence.items[span.evidence].number,
                 span: span.bytes.clone().into(),
             }),
             prompt: prompt.map(|prompt| Prompt {

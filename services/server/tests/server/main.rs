@@ -4,6 +4,7 @@
 
 mod books;
 mod client;
+mod dialects;
 mod errors;
 mod faults;
 mod models;

@@ -1,4 +1,4 @@
-//! `quire eval`
+//! `quire eval squad`, `cranfield`, `fairytaleqa`
 
 use std::io::{self, IsTerminal};
 
@@ -9,19 +9,27 @@ use quire_eval::datasets::{Collection, cranfield, fairytaleqa, squad};
 use quire_eval::{Indexed, Report, Scope};
 
 use crate::Ending;
-use crate::args::{EvalArgs, EvalFormat};
+use crate::args::EvalArgs;
 use crate::context::Context;
 use crate::loader::Loader;
 use crate::output::{print_json, print_table};
 use crate::progress::BookProgress;
 
-pub fn run(context: &mut Context, args: EvalArgs) -> Result<Ending> {
+/// The format of a data set.
+#[derive(Clone, Copy)]
+pub enum Format {
+    Squad,
+    Cranfield,
+    Fairytaleqa,
+}
+
+pub fn run(context: &mut Context, format: Format, args: EvalArgs) -> Result<Ending> {
     let budgets = context.settings.budgets(&args.budgets)?;
     let cut = context.settings.cut(&crate::args::CutArgs::default())?;
     let models = context.settings.models(&args.models)?;
     let loader = Loader::new(&context.home, &models)?;
     let recipe = given_passages(loader.recipe(&cut)?);
-    let set = read(&args)?;
+    let set = read(format, &args)?;
     let store = context.store()?;
 
     let progress = BookProgress::new(&set.name);
@@ -53,14 +61,14 @@ pub fn run(context: &mut Context, args: EvalArgs) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn read(args: &EvalArgs) -> Result<Collection> {
-    Ok(match args.format {
-        EvalFormat::Squad => {
+fn read(format: Format, args: &EvalArgs) -> Result<Collection> {
+    Ok(match format {
+        Format::Squad => {
             let name = args.path.file_stem().unwrap_or_default().to_string_lossy();
             squad(&name, &args.path)?
         }
-        EvalFormat::Cranfield => cranfield(&args.path)?,
-        EvalFormat::Fairytaleqa => fairytaleqa(&args.path, "test")?,
+        Format::Cranfield => cranfield(&args.path)?,
+        Format::Fairytaleqa => fairytaleqa(&args.path, "test")?,
     })
 }
 

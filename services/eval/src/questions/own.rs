@@ -1,0 +1,72 @@
+//! quire's own format, that of the sample corpus.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Book, Draft, Fault, Question, QuestionsError, present, read_lines};
+use crate::answers::{GoldAnswers, Task};
+
+/// A line. Other members are refused, so that a slip of the pen is found.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: String,
+    book: String,
+    question: String,
+    answers: Vec<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    evidence: Vec<String>,
+}
+
+/// Questions of one JSON object a line: `id`, `book` (the name of its file),
+/// `question`, `answers` (all that count as right), and where there are any
+/// `options` (the answers are among them, word for word) and `evidence`
+/// (quotes of the book).
+///
+/// With options an answer is scored as a choice, else as the language of the
+/// question asks: as Chinese if at least half of its letters are Han.
+///
+/// # Errors
+/// When the file cannot be read or a line of it is not of the format.
+pub fn own(path: &Path) -> Result<Vec<Question>, QuestionsError> {
+    read_lines(path, |line| {
+        let line: Line = serde_json::from_slice(line).map_err(Fault::Format)?;
+        let gold = if line.options.is_empty() {
+            GoldAnswers::new(line.answers)
+        } else {
+            GoldAnswers::of_choice(&line.options, &line.answers)?
+        };
+        Ok(Draft {
+            id: Some(present("id", Some(line.id))?),
+            book: Book::Named(present("book", Some(line.book))?),
+            task: task(&line.question, &line.options),
+            text: present("question", Some(line.question))?,
+            options: line.options,
+            gold,
+            evidence: line.evidence,
+        })
+    })
+}
+
+fn task(question: &str, options: &[String]) -> Task {
+    if !options.is_empty() {
+        return Task::ChoiceEn;
+    }
+    let letters = question.chars().filter(|c| c.is_alphabetic());
+    let (letters, han) = letters.fold((0, 0), |(letters, han), c| {
+        (letters + 1, han + usize::from(is_han(c)))
+    });
+    if han > 0 && 2 * han >= letters {
+        Task::QaZh
+    } else {
+        Task::QaEn
+    }
+}
+
+/// The blocks of unified ideographs.
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}')
+}
