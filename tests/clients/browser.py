@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -121,6 +122,16 @@ class Browser(webdriver.Chrome):
                 raise AssertionError(f"never: {expression}\n{self.text('body')[:2000]}")
             time.sleep(0.03)
         return value
+
+    def click(self, selector):
+        """Clicks what a list may draw anew at any moment."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self.one(selector).click()
+            except StaleElementReferenceException:
+                if time.monotonic() > end:
+                    raise
 
     def one(self, selector):
         return self.find_element(By.CSS_SELECTOR, selector)

@@ -36,9 +36,10 @@ class Looks:
         self.browser.until("document.querySelector('#reader-text .here')")
         yield "reader"
         self.browser.press(Keys.ESCAPE)
+        self.browser.until("!document.querySelector('dialog[open]')")
         self.browser.one("#to-books").click()
         self.browser.until("document.querySelectorAll('#book-list > li').length > 1")
-        self.browser.one("#book-list [aria-controls]").click()
+        self.browser.click("#book-list [aria-controls]")
         self.browser.until("document.querySelector('.chapters button')")
         yield "books"
         self.browser.all("#book-list .book-buttons button")[3].click()

@@ -46,7 +46,10 @@ fn look(test: &str, file: &str) {
 
 #[test]
 fn the_page_asks_and_shows_what_the_interface_gives() {
-    look("the_page_asks_and_shows_what_the_interface_gives", "page.py");
+    look(
+        "the_page_asks_and_shows_what_the_interface_gives",
+        "page.py",
+    );
 }
 
 #[test]

@@ -97,11 +97,9 @@ const HARBOUR: &[&str] = &[
 fn a_free_form_answer_is_a_quotation_and_says_where_it_stands() {
     for (question, answer) in [
         ("Who lit the lamp on the pier?", "Ann Moss"),
-        ("How many bits was the ferry's fare?", "three bits"),
-        (
-            "What happened to the lamp on the pier?",
-            "Every evening the lamp on the pier was lit by Ann Moss.",
-        ),
+        // The question has said "bits" already.
+        ("How many bits was the ferry's fare?", "three"),
+        ("What happened to the lamp on the pier?", "lit by Ann Moss"),
     ] {
         let found = ask(&reader(), &request(question, HARBOUR, &[])).unwrap();
         assert_eq!(found.text, answer, "{question}");
@@ -147,7 +145,8 @@ fn chinese_is_read_as_well() {
 fn what_the_evidence_does_not_hold_is_said_so_only_where_that_is_allowed() {
     let question = "Which emperor abolished slavery in Brazil?";
     let mut asked = request(question, HARBOUR, &[]);
-    assert!(ask(&reader(), &asked).unwrap().supported);
+    let guess = ask(&reader(), &asked).unwrap();
+    assert!(!guess.supported && guess.span.is_some());
     asked.may_abstain = true;
     let found = ask(&reader(), &asked).unwrap();
     assert!(!found.supported && found.span.is_none());

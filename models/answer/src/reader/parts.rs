@@ -5,8 +5,8 @@
 //! whether it is of the kind that the question's own word asks for, how close
 //! it stands to the question's words and how few of them it repeats, whether
 //! it begins and ends where a phrase does, and how long it is. The weights make
-//! the expected token F1 as large as they can on public questions that the
-//! reader is not measured on (docs/notes-reader.md); nothing was parsed to get
+//! the expected token F1 as large as they can on one half of public questions;
+//! docs/notes-reader.md has the other half's figures. Nothing was parsed to get
 //! them, and nothing needs to be.
 
 mod chinese;

@@ -91,6 +91,6 @@ fn the_page_has_no_other_files() {
             "{path}"
         );
     }
-    let posted = ask(&server, "POST", "/", &[]);
-    assert_eq!(posted.status, 405);
+    let put = ask(&server, "PUT", "/", &[]);
+    assert_eq!(put.status, 405);
 }

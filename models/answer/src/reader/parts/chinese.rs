@@ -19,7 +19,7 @@ const FAMILY_NAMES: &str = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何�
 const DIGITS: &str = "0123456789〇零一二三四五六七八九十百千万亿两半";
 const TIMES: &str = "年月日号时点世纪夜晨晚早期代";
 /// Characters after which an answer often begins.
-const LEADING: &str = "是在于为由和与及或被把从到对向以用将给让了的称叫有";
+const LEADING: &str = "是在于为由和与及或被把从到对向以用将给让了的称叫做有";
 const OPENING: &str = "《「『“\"‘";
 const CLOSING: &str = "》」』”\"’";
 const MARKS: &str = "，。！？；：、,.!?;:（）()《》「」『』“”\"‘’—…\n ";
@@ -136,7 +136,27 @@ impl Sentence {
         let loose =
             is_mark(first) && !OPENING.contains(first) || is_mark(last) && !CLOSING.contains(last);
         let long = chars.len() > LONG && !(opens && closes);
-        if loose || long || !chars.iter().any(|c| c.is_alphanumeric()) {
+        let dated = |place: usize| {
+            let counts = |c: char| DIGITS.contains(c) || TIMES.contains(c);
+            let chars = place
+                .checked_sub(1)
+                .and_then(|before| self.chars.get(before..=place));
+            chars.is_some_and(|chars| chars.iter().all(|c| counts(*c)))
+        };
+        // A date is one thing, such as 二年八月.
+        let cuts_a_date = kind == Kind::Time && (dated(at.start) || dated(at.end));
+        // What goes on over a pause begins where a clause does, and a name in
+        // quotation marks is one thing.
+        let goes_on = chars.iter().any(|c| "，；,;".contains(*c));
+        let straggles = goes_on && (!opens || OPENING.contains(first));
+        let cuts_a_verb = self.before(at.start, "叫称") && "做作".contains(first);
+        if loose
+            || long
+            || straggles
+            || cuts_a_verb
+            || cuts_a_date
+            || !chars.iter().any(|c| c.is_alphanumeric())
+        {
             return None;
         }
         let when = |is: bool, worth: f64| if is { worth } else { 0.0 };
@@ -184,7 +204,7 @@ impl Sentence {
             Kind::Place => yes(self.before(at.start, "在于到往")),
             Kind::Reason => yes(either(&REASONS)),
             Kind::Manner => yes(self.before(at.start, "以用") || either(&["通过"])),
-            Kind::Deed | Kind::Thing => yes(self.before(at.start, "是为称叫")),
+            Kind::Deed | Kind::Thing => yes(self.before(at.start, "是为称叫做")),
         }
     }
 
