@@ -131,8 +131,14 @@ class Asking(OnThePage):
 
     def test_an_address_asks_its_question_and_going_back_asks_the_last_one(self):
         book = call("/v1/books")[1]["books"][0]["book"][:12]
-        self.browser.open(f"#q=Who+is+Wick%3F&books={book}&option=a+ferryman&option=a+goose")
+        settings = "&evidence_passages=3&order=score&model=nobody"
+        self.browser.open(f"#q=Who+is+Wick%3F&books={book}&option=a+ferryman&option=a+goose{settings}")
         self.browser.answered()
+        self.assertIn("2 settings", self.browser.text("#settings-dial"))
+        self.assertEqual(len(self.browser.all("#evidence tbody tr")), 3)
+        self.browser.one("#settings-dial").click()
+        self.browser.one("#settings-panel > button").click()
+        self.assertEqual(self.browser.text("#settings-dial"), "Settings")
         self.assertEqual(self.browser.js("document.querySelector('#question').value"), "Who is Wick?")
         self.assertIn("2 options", self.browser.text("#options-dial"))
         self.browser.ask(ENGLISH)

@@ -9,7 +9,7 @@ import { options, setOptions, startOptions } from './options.js';
 import { showProblem } from './problem.js';
 import { showRanks } from './ranks.js';
 import { chooseBooks, chosenBooks, startScope } from './scope.js';
-import { settings, startSettings } from './settings.js';
+import { setSettings, settings, settingsInAddress, startSettings } from './settings.js';
 import { showTiming } from './timing.js';
 
 let running = null;
@@ -39,11 +39,12 @@ export function startAsking() {
   });
 }
 
-/** What the form holds, for the address: `q=…&books=…&option=…`. */
+/** What the form holds, for the address: `q=…&books=…&option=…&order=…`. */
 export function asParameters() {
   const parameters = new URLSearchParams({ q: byId('question').value.trim() });
   if (chosenBooks().length) parameters.set('books', chosenBooks().map((book) => book.slice(0, 12)).join(','));
   for (const option of options()) parameters.append('option', option);
+  for (const [name, value] of settingsInAddress()) parameters.set(name, value);
   return parameters;
 }
 
@@ -56,6 +57,7 @@ export function askFrom(parameters) {
   const whole = (id) => library.books.find(({ book }) => book.startsWith(id))?.book ?? id;
   chooseBooks(begun.map(whole));
   setOptions(parameters.getAll('option'));
+  setSettings(parameters);
   if (byId('question').value) run();
 }
 

@@ -30,6 +30,19 @@ export function settings() {
   return request;
 }
 
+/** What is set here, as members of an address. */
+export function settingsInAddress() {
+  return [...fields].filter(([, field]) => field.value !== '').map(([name, field]) => [name, field.value]);
+}
+
+/** Sets what an address names, and nothing else. */
+export function setSettings(parameters) {
+  for (const [name, field] of fields) field.value = parameters.get(name) ?? '';
+  // A choice that is not offered leaves a list without any.
+  for (const field of fields.values()) if (field.selectedIndex === -1) field.value = '';
+  showDial();
+}
+
 export function startSettings() {
   const grid = el('div', { class: 'settings' });
   for (const [name, min, max] of NUMBERS) {
