@@ -17,7 +17,7 @@ pub use bench::{
     BenchArgs, BenchArrivals, BenchCommand, BenchCompareArgs, BenchIndexArgs, BenchLoadArgs,
     BenchPutArgs, BenchRequestArgs,
 };
-pub use eval::{EvalAnswersArgs, EvalArgs, EvalBy, EvalCommand, EvalOver};
+pub use eval::{EvalBy, EvalCommand, EvalCompareArgs, EvalOver, EvalReportArgs, EvalRunArgs};
 
 /// From books to ranked evidence: the retrieval baseline for book-length
 /// question answering.
@@ -143,13 +143,13 @@ from the others are enough (four at least).")]
     Rm(RmArgs),
     /// Check every stored file and say what is wrong and how to mend it
     Verify(VerifyArgs),
-    /// Measure retrieval, stage by stage, and answers on judged data sets
+    /// Evaluate on data sets: retrieval stage by stage, and answers
     #[command(after_long_help = "\
 Examples:
-  quire eval squad xquad.en.json
-  quire eval cranfield cranfield/
-  quire eval fairytaleqa fairytaleqa/ --within-group
-  quire eval answers tests/sample/*.questions.jsonl")]
+  quire eval run tests/sample/*.questions.jsonl
+  quire eval run --over all --retrieval-only fairytaleqa/
+  quire eval report RUN
+  quire eval compare RUN RUN")]
     #[command(subcommand)]
     Eval(EvalCommand),
     /// Load a running server and measure it; or time indexing

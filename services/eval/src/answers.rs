@@ -17,6 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use gold::{GoldAnswers, NotAnOption};
+pub(crate) use normal::{chinese_characters, english_words};
 
 use crate::statistics::mean;
 

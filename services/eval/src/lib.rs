@@ -1,11 +1,19 @@
-//! Measures retrieval on judged data sets, and answers against gold answers.
+//! From a data set to a report: retrieval measured at every stage, answers
+//! scored against gold answers, and what a difference is worth.
+//!
+//! Reading forward: a [`set`] is read from one of its formats ([`datasets`]
+//! gives passages, [`questions`] whole books); a [`run`] asks its questions
+//! and logs what was found; [`support`] tells which passages hold the answer,
+//! [`measures`] and [`answers`] score, [`statistics`] weighs.
 
-pub mod answering;
 pub mod answers;
+pub mod compare;
 pub mod datasets;
-pub mod metrics;
+pub mod html;
+pub mod measures;
 pub mod questions;
-mod run;
+pub mod report;
+pub mod run;
+pub mod set;
 pub mod statistics;
-
-pub use run::{Indexed, Measures, Report, Scope};
+pub mod support;

@@ -6,6 +6,8 @@
 //! are found and told alike in every format.
 
 mod infinitebench;
+mod leval;
+mod novels;
 mod own;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use infinitebench::infinitebench;
+pub use leval::leval;
+pub use novels::novels;
 pub use own::own;
 
 use crate::answers::{GoldAnswers, NotAnOption, Task};
@@ -35,8 +39,20 @@ pub struct Question {
     pub gold: GoldAnswers,
     /// Texts of the book that hold the answer, word for word; often unknown.
     pub evidence: Vec<String>,
+    /// By what a passage is told to hold the answer, besides quotations.
+    pub support: Support,
     /// How its answers are scored.
     pub task: Task,
+}
+
+/// By what a passage is told to hold an answer where nobody quoted it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// The text of an answer is in it.
+    AnswerText,
+    /// All content words of an answer that the question does not hold are in
+    /// it, by their stems: for answers that are worded freely.
+    AnswerWords,
 }
 
 /// The book of a question.
@@ -68,6 +84,14 @@ pub enum QuestionsError {
         line: usize,
         /// What is wrong with it, and what to do.
         fault: Fault,
+    },
+    /// The file is not of the format as a whole.
+    #[error("{path} is not of this format: {source}; choose the format the file has")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
     },
     /// The file has no lines.
     #[error("{path} holds no questions; give a file of JSON objects, one a line")]
@@ -104,6 +128,14 @@ pub enum Fault {
     /// The answer cannot be chosen.
     #[error("{0}; copy the option's text exactly")]
     NotAnOption(#[from] NotAnOption),
+    /// Questions and answers do not pair up.
+    #[error("{questions} questions, but {answers} answers; give each question its answer")]
+    Answers {
+        /// How many questions.
+        questions: usize,
+        /// How many answers.
+        answers: usize,
+    },
     /// Two questions of one name.
     #[error("the id {id:?} is that of line {first} too; give each question its own")]
     Repeated {
@@ -123,7 +155,31 @@ struct Draft {
     options: Vec<String>,
     gold: GoldAnswers,
     evidence: Vec<String>,
+    support: Support,
     task: Task,
+}
+
+/// How the answers of a question of no set of InfiniteBench are scored: with
+/// options as a choice, else as the language of the question asks; it is
+/// Chinese if at least half of its letters are Han.
+pub(crate) fn task_of(question: &str, choice: bool) -> Task {
+    if choice {
+        return Task::ChoiceEn;
+    }
+    let letters = question.chars().filter(|c| c.is_alphabetic());
+    let (letters, han) = letters.fold((0, 0), |(letters, han), c| {
+        (letters + 1, han + usize::from(is_han(c)))
+    });
+    if han > 0 && 2 * han >= letters {
+        Task::QaZh
+    } else {
+        Task::QaEn
+    }
+}
+
+/// The blocks of unified ideographs.
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}')
 }
 
 /// A member that must be there.
@@ -132,11 +188,20 @@ fn present(name: &'static str, text: Option<String>) -> Result<String, Fault> {
         .ok_or(Fault::Missing(name))
 }
 
-/// The questions of a file of JSON objects, one a line. Blank lines are
-/// skipped. One line at a time is in memory, for a line may hold a whole book.
+/// The questions of a file of JSON objects, one question a line.
 fn read_lines(
     path: &Path,
     mut draft: impl FnMut(&[u8]) -> Result<Draft, Fault>,
+) -> Result<Vec<Question>, QuestionsError> {
+    read_drafts(path, |_, line| Ok(vec![draft(line)?]))
+}
+
+/// The questions of a file of JSON objects, of which each may hold several:
+/// `drafts` gets a line's number and its bytes. Blank lines are skipped. One
+/// line at a time is in memory, for a line may hold a whole book.
+fn read_drafts(
+    path: &Path,
+    mut drafts: impl FnMut(usize, &[u8]) -> Result<Vec<Draft>, Fault>,
 ) -> Result<Vec<Question>, QuestionsError> {
     let unread = |source| QuestionsError::Read {
         path: path.to_owned(),
@@ -156,19 +221,26 @@ fn read_lines(
         if object.is_empty() {
             continue;
         }
-        let question = draft(object).and_then(|draft| checked(draft, line, &mut lines_by_id));
-        questions.push(question.map_err(|fault| QuestionsError::Line {
+        let fault_here = |fault| QuestionsError::Line {
             path: path.to_owned(),
             line,
             fault,
-        })?);
+        };
+        for draft in drafts(line, object).map_err(fault_here)? {
+            let question = checked(draft, line, &mut lines_by_id);
+            questions.push(question.map_err(fault_here)?);
+        }
     }
-    if questions.is_empty() {
-        return Err(QuestionsError::Empty {
+    not_empty(path, questions)
+}
+
+fn not_empty(path: &Path, questions: Vec<Question>) -> Result<Vec<Question>, QuestionsError> {
+    match questions.is_empty() {
+        true => Err(QuestionsError::Empty {
             path: path.to_owned(),
-        });
+        }),
+        false => Ok(questions),
     }
-    Ok(questions)
 }
 
 fn checked(
@@ -194,6 +266,7 @@ fn checked(
         options: draft.options,
         gold: draft.gold,
         evidence: draft.evidence,
+        support: draft.support,
         task: draft.task,
     })
 }

@@ -4,13 +4,16 @@
 //! drawn from a seed by a generator of our own, so that a report can be made
 //! again on any machine.
 
+mod difference;
 mod paired;
 mod rng;
 
+pub use difference::Difference;
 pub use paired::{
     EXACT_PAIRS, Interval, MisfitPairs, Randomization, bootstrap_interval, paired_differences,
     randomization_test,
 };
+pub(crate) use rng::Rng;
 
 /// The mean, added from the left; nothing of no values.
 pub fn mean(values: &[f64]) -> Option<f64> {

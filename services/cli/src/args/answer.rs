@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{BudgetArgs, CutArgs, ModelArgs};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Answer model")]
 pub struct AnswerArgs {
     /// Base URL of a server that speaks the chat completions protocol: vLLM, llama.cpp, Ollama or

@@ -7,7 +7,7 @@ use regex::Regex;
 /// The words of an English answer: in lower case, ASCII punctuation dropped
 /// (`don't` is `dont`), then the words `a`, `an` and `the` dropped, then
 /// split at white space.
-pub(super) fn english_words(text: &str) -> Vec<String> {
+pub(crate) fn english_words(text: &str) -> Vec<String> {
     let bare: String = text
         .to_lowercase()
         .chars()
@@ -20,7 +20,7 @@ pub(super) fn english_words(text: &str) -> Vec<String> {
 
 /// The characters of a Chinese answer: in lower case, without ASCII and
 /// Chinese punctuation, without white space.
-pub(super) fn chinese_characters(text: &str) -> Vec<char> {
+pub(crate) fn chinese_characters(text: &str) -> Vec<char> {
     text.to_lowercase()
         .chars()
         .filter(|&c| !c.is_ascii_punctuation() && !is_chinese_punctuation(c) && !is_python_space(c))

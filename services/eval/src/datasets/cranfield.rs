@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Collection, DatasetError, Question, format_error, read};
-use crate::metrics::Judgements;
+use super::{Collection, DatasetError, Document, Question, format_error, read};
+use crate::measures::Judgements;
 
 /// Title and text of a document are its passage. Grades 1 to 4 are relevant,
 /// all alike. The judgements number queries by their position in the query
-/// file, not by the number printed there.
+/// file, not by the number printed there; the position is a question's id.
 ///
 /// # Errors
 /// When a file cannot be read or is not of the format.
@@ -22,7 +22,7 @@ pub fn cranfield(folder: &Path) -> Result<Collection, DatasetError> {
         .zip(&documents)
         .map(|(at, record)| (record.number.as_str(), at))
         .collect();
-    let mut relevant = vec![Judgements::new(); queries.len()];
+    let mut relevant = vec![Judgements::<usize>::new(); queries.len()];
     for (line, text) in (1..).zip(judged.lines()) {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let [query, document, rest @ ..] = fields.as_slice() else {
@@ -40,29 +40,27 @@ pub fn cranfield(folder: &Path) -> Result<Collection, DatasetError> {
             relevant[query - 1].insert(passage, 1);
         }
     }
-    let passages: Vec<String> = documents
-        .iter()
-        .map(|record| {
-            format!("{} {}", record.field('T'), record.field('W'))
-                .trim()
-                .to_owned()
-        })
-        .collect();
-    let questions = queries
-        .iter()
-        .zip(relevant)
-        .filter(|(_, relevant)| !relevant.is_empty())
-        .map(|(record, relevant)| Question {
+    let passages = documents.iter().map(|record| Document {
+        id: record.number.clone(),
+        text: format!("{} {}", record.field('T'), record.field('W'))
+            .trim()
+            .to_owned(),
+    });
+    let questions = (1..)
+        .zip(queries.iter().zip(relevant))
+        .filter(|(_, (_, relevant))| !relevant.is_empty())
+        .map(|(position, (record, relevant))| Question {
+            id: position.to_string(),
             text: record.field('W').to_owned(),
             relevant,
             group: 0,
+            answers: Vec::new(),
         });
-    Ok(Collection {
-        name: "cranfield".to_owned(),
-        groups: std::iter::once(0..passages.len()).collect(),
-        questions: questions.collect(),
-        passages,
-    })
+    Ok(Collection::of_one_group(
+        "cranfield",
+        passages.collect(),
+        questions.collect(),
+    ))
 }
 
 struct Record {
@@ -116,7 +114,8 @@ mod tests {
         );
         write("cranqrel", "1 1 2\n2 2 3\n2 1 5\n1 2 -1\n");
         let set = cranfield(folder.path()).unwrap();
-        assert_eq!(set.passages, ["wings\n of birds .", "jets\n hot ."]);
+        let texts: Vec<&str> = set.passages.iter().map(|d| d.text.as_str()).collect();
+        assert_eq!(texts, ["wings\n of birds .", "jets\n hot ."]);
         assert_eq!(set.questions[1].text, "what burns\n");
         assert_eq!(set.questions[1].relevant, Judgements::from([(1, 1)]));
         assert_eq!(set.questions[0].relevant, Judgements::from([(0, 1)]));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::{Collection, DatasetError, Question, format_error, rows};
-use crate::metrics::Judgements;
+use super::{Collection, DatasetError, Document, Group, Question, format_error, rows};
+use crate::measures::Judgements;
 
 /// Each section of a split's stories is a passage, each story a group. A
 /// question without a known gold section is left out.
@@ -32,6 +32,8 @@ pub fn fairytaleqa(folder: &Path, split: &str) -> Result<Collection, DatasetErro
     };
     for path in files {
         let first = set.passages.len();
+        let file = path.file_stem().unwrap_or_default().to_string_lossy();
+        let story = file.trim_end_matches("-story").to_owned();
         let mut sections = BTreeMap::new();
         for row in rows(&path)? {
             let column = |part: &str| row.iter().find(|(name, _)| name.contains(part));
@@ -39,22 +41,27 @@ pub fn fairytaleqa(folder: &Path, split: &str) -> Result<Collection, DatasetErro
                 return Err(format_error(&path, "no columns 'section' and 'text'"));
             };
             sections.insert(section_number(section), set.passages.len());
-            set.passages.push(text.clone());
+            set.passages.push(Document {
+                id: format!("{story}:{}", section.trim()),
+                text: text.clone(),
+            });
         }
         let group = set.groups.len();
-        set.groups.push(first..set.passages.len());
+        set.groups.push(Group {
+            title: story.clone(),
+            passages: first..set.passages.len(),
+        });
 
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let asked = folder
             .join("questions")
             .join(split)
-            .join(name.replace("-story", "-questions"));
+            .join(format!("{story}-questions.csv"));
         if !asked.exists() {
             continue;
         }
-        for row in rows(&asked)? {
+        for (number, row) in (1..).zip(rows(&asked)?) {
             let gold = row.get("cor_section").map_or("", String::as_str);
-            let relevant: Judgements = gold
+            let relevant: Judgements<usize> = gold
                 .split([',', ';'])
                 .filter_map(|number| sections.get(&section_number(number)))
                 .map(|&passage| (passage, 1))
@@ -64,14 +71,30 @@ pub fn fairytaleqa(folder: &Path, split: &str) -> Result<Collection, DatasetErro
             };
             if !relevant.is_empty() {
                 set.questions.push(Question {
+                    id: format!("{story}:{number}"),
                     text: text.clone(),
                     relevant,
                     group,
+                    answers: answers(&row),
                 });
             }
         }
     }
     Ok(set)
+}
+
+/// The answers of the annotators, each once: `answer1` to `answer6`.
+fn answers(row: &BTreeMap<String, String>) -> Vec<String> {
+    let mut answers: Vec<String> = Vec::new();
+    for number in 1..=6 {
+        let given = row.get(&format!("answer{number}")).map(|text| text.trim());
+        if let Some(given) = given.filter(|given| !given.is_empty())
+            && !answers.iter().any(|answer| answer == given)
+        {
+            answers.push(given.to_owned());
+        }
+    }
+    answers
 }
 
 /// `3` and `3.0` are the same section.
@@ -106,11 +129,15 @@ mod tests {
         );
         write(
             "questions/test/a-questions.csv",
-            "question,cor_section\nWhat?,\"1,2\"\n",
+            "question,cor_section,answer1,answer2\nWhat?,\"1,2\",a hen,a hen \n",
         );
         let set = fairytaleqa(folder.path(), "test").unwrap();
-        assert_eq!(set.passages, ["one", "two, quoted", "three"]);
-        assert_eq!(set.groups, [0..2, 2..3]);
+        let texts: Vec<&str> = set.passages.iter().map(|d| d.text.as_str()).collect();
+        assert_eq!(texts, ["one", "two, quoted", "three"]);
+        assert_eq!(set.passages[2].id, "b:1");
+        let groups: Vec<_> = set.groups.iter().map(|g| g.passages.clone()).collect();
+        assert_eq!(groups, [0..2, 2..3]);
+        assert_eq!(set.questions[0].answers, ["a hen"]);
         let asked: Vec<_> = set
             .questions
             .iter()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Book, Draft, Fault, Question, QuestionsError, present, read_lines};
+use super::{Book, Draft, Fault, Question, QuestionsError, Support, present, read_lines};
 use crate::answers::{GoldAnswers, Task};
 
 /// A line. Members that quire has no use for are passed over.
@@ -71,6 +71,7 @@ pub fn infinitebench(task: Task, path: &Path) -> Result<Vec<Question>, Questions
             gold: gold(task, &options, answers)?,
             options,
             evidence: Vec::new(),
+            support: Support::AnswerText,
             task,
         })
     })

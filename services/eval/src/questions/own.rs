@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Book, Draft, Fault, Question, QuestionsError, present, read_lines};
-use crate::answers::{GoldAnswers, Task};
+use super::{Book, Draft, Fault, Question, QuestionsError, Support, present, read_lines, task_of};
+use crate::answers::GoldAnswers;
 
 /// A line. Other members are refused, so that a slip of the pen is found.
 #[derive(Deserialize)]
@@ -42,31 +42,12 @@ pub fn own(path: &Path) -> Result<Vec<Question>, QuestionsError> {
         Ok(Draft {
             id: Some(present("id", Some(line.id))?),
             book: Book::Named(present("book", Some(line.book))?),
-            task: task(&line.question, &line.options),
+            task: task_of(&line.question, !line.options.is_empty()),
             text: present("question", Some(line.question))?,
             options: line.options,
             gold,
             evidence: line.evidence,
+            support: Support::AnswerText,
         })
     })
-}
-
-fn task(question: &str, options: &[String]) -> Task {
-    if !options.is_empty() {
-        return Task::ChoiceEn;
-    }
-    let letters = question.chars().filter(|c| c.is_alphabetic());
-    let (letters, han) = letters.fold((0, 0), |(letters, han), c| {
-        (letters + 1, han + usize::from(is_han(c)))
-    });
-    if han > 0 && 2 * han >= letters {
-        Task::QaZh
-    } else {
-        Task::QaEn
-    }
-}
-
-/// The blocks of unified ideographs.
-fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}')
 }

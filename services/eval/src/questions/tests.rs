@@ -70,6 +70,7 @@ fn a_question_of_ones_own_has_all_its_members() {
         options: vec!["sea".to_owned(), "bay".to_owned()],
         gold: GoldAnswers::new(["bay", "B"]),
         evidence: vec!["in the bay".to_owned()],
+        support: Support::AnswerText,
         task: Task::ChoiceEn,
     };
     assert_eq!(read[1], second);

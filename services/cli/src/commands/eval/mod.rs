@@ -1,21 +1,31 @@
 //! `quire eval`
 
-mod answers;
-mod retrieval;
+mod compare;
+mod progress;
+mod run;
+mod show;
+mod vary;
 
 use anyhow::Result;
+use quire_engine::Ranked;
 
 use crate::Ending;
-use crate::args::EvalCommand;
+use crate::args::{EvalBy, EvalCommand};
 use crate::context::Context;
 
 pub fn run(context: &mut Context, command: EvalCommand) -> Result<Ending> {
     match command {
-        EvalCommand::Squad(args) => retrieval::run(context, retrieval::Format::Squad, args),
-        EvalCommand::Cranfield(args) => retrieval::run(context, retrieval::Format::Cranfield, args),
-        EvalCommand::Fairytaleqa(args) => {
-            retrieval::run(context, retrieval::Format::Fairytaleqa, args)
-        }
-        EvalCommand::Answers(args) => answers::run(context, *args),
+        EvalCommand::Run(args) => run::run(context, *args),
+        EvalCommand::Report(args) => show::run(&args),
+        EvalCommand::Compare(args) => compare::run(&args),
+    }
+}
+
+fn stage(by: EvalBy) -> Ranked {
+    match by {
+        EvalBy::Lexical => Ranked::Lexical,
+        EvalBy::Dense => Ranked::Dense,
+        EvalBy::Fusion => Ranked::Fused,
+        EvalBy::Rerank => Ranked::Reranked,
     }
 }

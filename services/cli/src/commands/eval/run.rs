@@ -1,0 +1,377 @@
+//! `quire eval run`
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::{Context as _, Result, bail};
+use quire_answer::ModelKind;
+use quire_engine::{
+    Budgets, CutSettings, ModelRecord, ModelSource, Models, OpenBook, View, build, build_given,
+    given_passages,
+};
+use quire_eval::report::{Report, files};
+use quire_eval::run::{
+    Answering, BookEntry, Cut, Identity, IndexEntry, Over, Plan, RunFile, RunFolder, SCHEMA,
+    SetEntry, execute, scopes,
+};
+use quire_eval::set::{EvalSet, SetOptions};
+use quire_index::{Machine, Store, rfc3339};
+
+use super::progress::RunProgress;
+use super::vary::{Varied, order};
+use super::{show, stage};
+use crate::Ending;
+use crate::answering::AnswerSettings;
+use crate::args::{EvalOver, EvalRunArgs};
+use crate::context::Context;
+use crate::loader::Loader;
+use crate::progress::BookProgress;
+
+pub fn run(context: &mut Context, args: EvalRunArgs) -> Result<Ending> {
+    let settings = &mut context.settings;
+    let budgets = settings.budgets(&args.budgets)?;
+    let cut = settings.cut(&args.cut)?;
+    let models = settings.models(&args.models)?;
+    let varied = varied(&args, &budgets, &cut)?;
+    let answers = AnswerSeeds::read(context, &args)?;
+    let sets = read(&args)?;
+
+    let loader = Loader::new(&context.home, &models)?;
+    let store = context.store()?;
+    let mut plan = plan(sets, &varied, &cut, &loader, budgets)?;
+    if args.retrieval_only {
+        plan.arms.clear();
+    }
+    let over = over(&args);
+    let indexing = index(&plan, &store, &loader)?;
+    let cuts = plan.cuts_of_sets();
+    plan.scopes = scopes(&plan.sets, &plan.places, &cuts, &over, &answers.seeds)?;
+    let models = loader.models()?;
+    let seeds = answers.seeds.clone();
+    let answering = match args.retrieval_only {
+        true => None,
+        false => Some(answers.answering(&models)),
+    };
+    let identity = identity(&plan, &store, &models, answering.as_ref(), over, seeds)?;
+    let run = RunFile {
+        schema: SCHEMA,
+        id: identity.id(),
+        identity,
+        command: env::args().collect(),
+        started: rfc3339(SystemTime::now()),
+        machine: Machine::detect(),
+        books: plan.books.clone(),
+        question_books: plan.question_books(),
+        cuts: plan.cuts.iter().map(|cut| cut.name.clone()).collect(),
+        scopes: plan.scopes.clone(),
+        indexing,
+    };
+    let path = args.out.clone();
+    let path = path.unwrap_or_else(|| context.data().join("runs").join(&run.id));
+    let folder = RunFolder::take(&path, run)?;
+    let log = folder.log()?;
+    let progress = RunProgress::new();
+    let done = execute(&plan, &store, &models, answering.as_ref(), &log, &progress);
+    progress.finish();
+    done?;
+
+    let (found, answered) = log.finish()?;
+    let text = passages(&plan, &store);
+    let finished = rfc3339(SystemTime::now());
+    let report = Report::new(&folder.run, &plan.sets, &found, &answered, finished, text)?;
+    for file in files(&folder.run, &plan.sets, &found, &answered) {
+        folder.write(&file.name, file.content.as_bytes())?;
+    }
+    folder.write("report.json", &serde_json::to_vec(&report)?)?;
+    let page = folder.write("report.html", quire_eval::html::page(&report)?.as_bytes())?;
+    show::print(&report, args.json)?;
+    eprintln!("report: {}", page.display());
+    match answered.iter().filter(|answered| answered.passing).count() {
+        0 => Ok(Ending::Done),
+        missed => {
+            eprintln!(
+                "the answer model was not reached for {missed} answers; give the same command \
+                 again to ask for these alone"
+            );
+            Ok(Ending::Partly)
+        }
+    }
+}
+
+fn varied(args: &EvalRunArgs, budgets: &Budgets, cut: &CutSettings) -> Result<Varied> {
+    let mut varied = Varied {
+        by: vec![stage(args.by)],
+        order: vec![order(args.order)],
+        evidence_passages: vec![budgets.evidence_passages],
+        evidence_tokens: vec![budgets.evidence_tokens],
+        max_tokens: vec![cut.max_tokens],
+    };
+    for text in &args.vary {
+        varied.take(text)?;
+    }
+    Ok(varied)
+}
+
+fn over(args: &EvalRunArgs) -> Over {
+    match (args.books.is_empty(), args.over) {
+        (false, _) => Over::Bundles {
+            sizes: args.books.clone(),
+            bundles: args.bundles,
+        },
+        (true, EvalOver::Own) => Over::Own,
+        (true, EvalOver::All) => Over::All,
+    }
+}
+
+fn read(args: &EvalRunArgs) -> Result<Vec<EvalSet>> {
+    let options = SetOptions {
+        format: args.format.as_deref().map(str::parse).transpose()?,
+        split: args.split.clone(),
+        limit: args.limit.unwrap_or(usize::MAX),
+    };
+    let mut sets: Vec<EvalSet> = Vec::new();
+    for path in &args.sets {
+        let mut set = EvalSet::read(path, &options)?;
+        // Two files of one name are told apart by their number.
+        let same = sets.iter().filter(|other| other.name == set.name).count();
+        if same > 0 {
+            set.name = format!("{} ({})", set.name, same + 1);
+        }
+        sets.push(set);
+    }
+    Ok(sets)
+}
+
+/// The plan of a run, without scopes.
+fn plan(
+    sets: Vec<EvalSet>,
+    varied: &Varied,
+    cut: &CutSettings,
+    loader: &Loader,
+    budgets: Budgets,
+) -> Result<Plan> {
+    let mut books: Vec<BookEntry> = Vec::new();
+    let mut places = Vec::new();
+    for set in &sets {
+        let of_set = set.books.iter().map(|book| {
+            let entry = BookEntry {
+                id: book.source.id,
+                title: book.title.clone(),
+                passages: book.given.as_ref().map(|given| given.names.clone()),
+            };
+            let known = books.iter().position(|other| *other == entry);
+            known.unwrap_or_else(|| {
+                books.push(entry);
+                books.len() - 1
+            })
+        });
+        places.push(of_set.collect());
+    }
+    let mut cuts = Vec::new();
+    if sets.iter().any(EvalSet::is_given) {
+        cuts.push(Cut {
+            name: "given".to_owned(),
+            recipe: given_passages(loader.recipe(cut)?),
+            is_given: true,
+        });
+    }
+    if !sets.iter().all(EvalSet::is_given) {
+        for &max_tokens in &varied.max_tokens {
+            let cut = CutSettings {
+                max_tokens,
+                ..cut.clone()
+            };
+            cuts.push(Cut {
+                name: format!("{max_tokens} tokens"),
+                recipe: loader.recipe(&cut)?,
+                is_given: false,
+            });
+        }
+    }
+    for arm in varied.arms() {
+        let budgets = Budgets {
+            evidence_passages: arm.evidence_passages,
+            evidence_tokens: arm.evidence_tokens,
+            ..budgets.clone()
+        };
+        budgets.check()?;
+    }
+    Ok(Plan {
+        sets,
+        books,
+        places,
+        cuts,
+        scopes: Vec::new(),
+        arms: varied.arms(),
+        budgets,
+    })
+}
+
+/// Builds what is not there, and tells what each artifact took when it was
+/// built.
+fn index(plan: &Plan, store: &Store, loader: &Loader) -> Result<Vec<IndexEntry>> {
+    let mut entries = Vec::new();
+    for (set, places) in plan.sets.iter().zip(&plan.places) {
+        for cut in plan
+            .cuts
+            .iter()
+            .filter(|cut| cut.is_given == set.is_given())
+        {
+            for (book, &place) in set.books.iter().zip(places) {
+                let progress = BookProgress::new(&book.title);
+                let built = match &book.given {
+                    Some(given) => build_given(
+                        store,
+                        &book.source,
+                        &given.passages,
+                        &cut.recipe,
+                        loader,
+                        &progress,
+                    ),
+                    None => build(store, &book.source, &cut.recipe, loader, &progress),
+                };
+                progress.finish();
+                built.with_context(|| format!("cannot index {}", book.title))?;
+                let opened = OpenBook::open(store, book.source.id, &cut.recipe)?;
+                entries.push(IndexEntry::of(&cut.name, place, opened.manifest()));
+            }
+        }
+    }
+    Ok(entries)
+}
+
+fn identity(
+    plan: &Plan,
+    store: &Store,
+    models: &Models,
+    answering: Option<&Answering>,
+    over: Over,
+    seeds: Vec<u64>,
+) -> Result<Identity> {
+    let mut search = BTreeMap::new();
+    for scope in &plan.scopes {
+        let cut = &plan.cuts[scope.cut];
+        if search.contains_key(&cut.name) {
+            continue;
+        }
+        let book = plan.books[scope.books[0]].id;
+        let view = View::open(store, &[book], &cut.recipe)?;
+        let mut fingerprint = view.fingerprint(models, &plan.budgets);
+        fingerprint.artifact.clear();
+        search.insert(cut.name.clone(), fingerprint);
+    }
+    let sets = plan.sets.iter().map(|set| SetEntry {
+        name: set.name.clone(),
+        format: set.format.to_string(),
+        digest: set.digest.clone(),
+        books: set.books.len(),
+        questions: set.questions.len(),
+    });
+    let model = answering.and_then(|answering| answering.models.values().next());
+    let prompts = answering
+        .filter(|_| model.is_some_and(|model| model.info().kind == ModelKind::OpenAi))
+        .map(|answering| {
+            let prompts = answering.prompts.all();
+            prompts.map(|prompt| (prompt.name().to_owned(), prompt.digest().to_owned()))
+        });
+    Ok(Identity {
+        sets: sets.collect(),
+        over,
+        seeds,
+        search,
+        arms: plan.arms.clone(),
+        answer_model: model.map(|model| ModelRecord {
+            seed: None,
+            ..ModelRecord::from(model.info())
+        }),
+        prompts: prompts.into_iter().flatten().collect(),
+        may_abstain: answering.is_some_and(|answering| answering.may_abstain),
+    })
+}
+
+/// The text of a passage, from books that are opened once.
+fn passages<'a>(
+    plan: &'a Plan,
+    store: &'a Store,
+) -> impl FnMut(usize, usize, u32) -> Result<String> + 'a {
+    let mut open: BTreeMap<(usize, usize), Arc<OpenBook>> = BTreeMap::new();
+    move |cut, book, ordinal| {
+        if !open.contains_key(&(cut, book)) {
+            let opened = OpenBook::open(store, plan.books[book].id, &plan.cuts[cut].recipe)?;
+            open.insert((cut, book), opened);
+        }
+        Ok(open[&(cut, book)].passage(ordinal)?.text)
+    }
+}
+
+/// The answer model's settings, by seed.
+struct AnswerSeeds {
+    seeds: Vec<u64>,
+    settings: Vec<AnswerSettings>,
+}
+
+impl AnswerSeeds {
+    fn read(context: &mut Context, args: &EvalRunArgs) -> Result<Self> {
+        let mut seeds = args.seed.clone();
+        if seeds.is_empty() {
+            seeds.push(
+                context
+                    .settings
+                    .or("answer-seed", args.answer.answer_seed, 0)?,
+            );
+        }
+        let mut unique = seeds.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        if unique.len() < seeds.len() {
+            bail!("--seed names a seed twice; give each once");
+        }
+        let mut settings = Vec::new();
+        for &seed in &seeds {
+            let mut answer = args.answer.clone();
+            answer.answer_seed = Some(seed);
+            settings.push(AnswerSettings::read(&mut context.settings, &answer)?);
+        }
+        Ok(Self { seeds, settings })
+    }
+
+    fn answering(self, models: &Models) -> Answering {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut by_seed = BTreeMap::new();
+        let mut answering = None;
+        for (seed, settings) in self.seeds.into_iter().zip(self.settings) {
+            let (may_abstain, workers) = (settings.may_abstain, settings.workers);
+            let answerers = settings.answerers(models);
+            // The reader computes here: more at once would only wait for each
+            // other.
+            let at_once = match &answerers.openai {
+                Some(_) => workers,
+                None => workers.min(cores),
+            };
+            let model = answerers.openai.unwrap_or(answerers.extractive);
+            by_seed.insert(seed, model);
+            answering.get_or_insert((answerers.prompts, may_abstain.unwrap_or(false), at_once));
+        }
+        let (prompts, may_abstain, at_once) = answering.expect("there is at least one seed");
+        Answering {
+            models: by_seed,
+            prompts,
+            may_abstain,
+            at_once,
+        }
+    }
+}
+
+/// The folder of a run that is there.
+pub fn folder(path: &PathBuf) -> Result<PathBuf> {
+    match path.join("run.json").exists() {
+        true => Ok(path.clone()),
+        false => bail!(
+            "{} holds no run: give the folder of one, which `quire eval run` says at its end",
+            path.display()
+        ),
+    }
+}
