@@ -153,13 +153,14 @@ fn format_error(path: &Path, what: impl Into<String>) -> DatasetError {
     }
 }
 
-/// A name for messages and files: that of a file without its ending, or that
-/// of a folder.
+/// A name for messages and files: that of a folder, or that of a file without
+/// its ending, or both of them where that is `.questions.jsonl`.
 pub(crate) fn name_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = match whole.is_dir() {
         true => whole.file_name(),
         false => whole.file_stem(),
     };
-    name.unwrap_or_default().to_string_lossy().into_owned()
+    let name = name.unwrap_or_default().to_string_lossy();
+    name.trim_end_matches(".questions").to_owned()
 }
