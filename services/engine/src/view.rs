@@ -9,8 +9,8 @@ use quire_bm25::Bm25Index;
 use quire_corpus::{BookId, ChunkId};
 use quire_dense::DenseIndex;
 use quire_index::{
-    ArtifactDir, BookArtifact, ChapterRecord, LibraryId, Manifest, Passage, PassageIds, RRF_K,
-    Ranking, Recipe, RecipeKey, Store, guarded,
+    ArtifactDir, BookArtifact, ChapterRecord, LibraryError, LibraryId, LibraryName, Manifest,
+    Passage, PassageIds, RRF_K, Ranking, Recipe, RecipeKey, Store, Subject, guarded,
 };
 
 use crate::build::{DENSE, LEXICAL, tool};
@@ -180,7 +180,19 @@ impl View {
         let books = books
             .iter()
             .map(|&book| OpenBook::open(store, book, recipe));
-        let books = by_id(books.collect::<Result<_, _>>()?);
+        Self::library_of(store, books.collect::<Result<_, _>>()?, recipe)
+    }
+
+    /// [`open_library`](Self::open_library) over books that are open.
+    ///
+    /// # Errors
+    /// When no book is given, and those of `open_library`.
+    pub fn library_of(
+        store: &Store,
+        books: Vec<Arc<OpenBook>>,
+        recipe: &Recipe,
+    ) -> Result<Self, EngineError> {
+        let books = by_id(books);
         if books.is_empty() {
             return Err(EngineError::NoBooks);
         }
@@ -192,6 +204,48 @@ impl View {
         let mut view = Self::new(name, views.lexical, Dense::OfLibrary(views.dense), books)?;
         view.folders.push(library.path().to_owned());
         Ok(view)
+    }
+
+    /// The library of that name.
+    ///
+    /// # Errors
+    /// When there is none, and those of [`open_library`](Self::open_library).
+    pub fn open_named(
+        store: &Store,
+        name: &LibraryName,
+        recipe: &Recipe,
+    ) -> Result<Self, EngineError> {
+        loop {
+            let library = store.library(name)?;
+            let Some(library) = library else {
+                return Err(LibraryError::Unknown(name.clone()).into());
+            };
+            match Self::open_library(store, &library.books, recipe) {
+                // An artifact goes when its library changes, perhaps while it
+                // is being opened.
+                Err(_) if store.library(name)?.as_ref() != Some(&library) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// The books as a recorded query searched them: by their library's
+    /// artifact if it had that, or else together.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_recorded(
+        store: &Store,
+        books: &[BookId],
+        recipe: &Recipe,
+        recorded: &Fingerprint,
+    ) -> Result<Self, EngineError> {
+        let library = Subject::from(LibraryId::of_books(books)).to_string();
+        if recorded.artifact == library {
+            Self::open_library(store, books, recipe)
+        } else {
+            Self::open(store, books, recipe)
+        }
     }
 
     fn new(
