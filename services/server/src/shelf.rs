@@ -1,5 +1,7 @@
-//! The books that are open. A thread of its own opens what is new on disk and
+//! The books and libraries that are open. A thread of its own opens what is new on disk and
 //! lets go of what is gone; a query keeps what it began with.
+
+mod libraries;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -10,11 +12,14 @@ use std::time::{Duration, SystemTime};
 
 use quire_corpus::BookId;
 use quire_engine::{EngineError, OpenBook, View};
-use quire_index::{IoError, Recipe, Store, StoreError};
+use quire_index::{ArtifactKey, IoError, LibraryName, Recipe, Store, StoreError};
+
+use self::libraries::LibraryPlaces;
+pub use self::libraries::{LibraryStanding, OpenLibrary};
 
 use crate::problem::{Code, Problem, ambiguous_book, chain, unknown_book};
 use crate::telemetry::Metrics;
-use crate::wire::LeftOut;
+use crate::wire::{self, LeftOut};
 
 /// Views kept, the least recently used go first.
 const VIEWS: usize = 64;
@@ -33,11 +38,14 @@ struct Shared {
     recipe: Recipe,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
+    /// Held while a library is opened.
+    opening_libraries: Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     places: BTreeMap<BookId, Place>,
+    libraries: LibraryPlaces,
     /// Being deleted: not to be opened again.
     withdrawn: BTreeSet<BookId>,
     views: HashMap<Vec<BookId>, (Arc<View>, u64)>,
@@ -76,6 +84,8 @@ struct Stamp {
 /// What a query searches.
 pub struct Scope {
     books: Vec<Arc<OpenBook>>,
+    /// The library that these are the books of, if it was that which was named.
+    library: Option<(LibraryName, Arc<View>)>,
     /// Books that it would have searched, were they whole.
     pub left_out: Vec<LeftOut>,
 }
@@ -97,6 +107,7 @@ impl Shelf {
             recipe,
             metrics,
             state: Mutex::default(),
+            opening_libraries: Mutex::default(),
         });
         // One pending poke stands for any number.
         let (poke, pokes) = mpsc::sync_channel(1);
@@ -190,11 +201,17 @@ impl Shelf {
         }
     }
 
-    /// The books that are named, or all that are open.
+    /// What is named, or all books that are open.
     ///
     /// # Errors
-    /// When one is not there or damaged, or there is none at all.
-    pub fn scope(&self, named: Option<&[String]>) -> Result<Scope, Problem> {
+    /// When the library or a book is not there or damaged, or there is no book
+    /// at all.
+    pub fn scope(&self, named: Option<&wire::Scope>) -> Result<Scope, Problem> {
+        let named = match named {
+            Some(wire::Scope::Library(name)) => return self.scope_of_library(name),
+            Some(wire::Scope::Books(books)) => Some(books),
+            None => None,
+        };
         let state = lock(&self.shared.state);
         let Some(named) = named else {
             if !state.looked {
@@ -205,6 +222,7 @@ impl Shelf {
             let broken = broken.filter(|(_, place)| matches!(place.book, Standing::Damaged));
             return Ok(Scope {
                 books: state.open().cloned().collect(),
+                library: None,
                 left_out: broken
                     .map(|(&book, _)| LeftOut {
                         book,
@@ -229,6 +247,7 @@ impl Shelf {
         }
         Ok(Scope {
             books: books.into_values().collect(),
+            library: None,
             left_out: Vec::new(),
         })
     }
@@ -239,6 +258,9 @@ impl Shelf {
     /// # Errors
     /// When there is no book, or a file is damaged.
     pub fn view(&self, scope: &Scope) -> Result<Arc<View>, EngineError> {
+        if let Some((_, view)) = &scope.library {
+            return Ok(Arc::clone(view));
+        }
         let ids: Vec<BookId> = scope.books.iter().map(|book| book.id()).collect();
         let mut state = lock(&self.shared.state);
         state.uses += 1;
@@ -274,6 +296,11 @@ impl Shelf {
                 place.stamp = Stamp::UNKNOWN;
             }
         }
+        if let Some((name, _)) = &scope.library
+            && let Some(place) = state.libraries.get_mut(name)
+        {
+            place.stamp = Some(Stamp::UNKNOWN);
+        }
         drop(state);
         self.poke();
     }
@@ -282,9 +309,11 @@ impl Shelf {
     /// that may wait.
     ///
     /// # Errors
-    /// When it is being indexed or the disk refuses; the book is then back on
-    /// the shelf soon.
+    /// When a library has it; when it is being indexed or the disk refuses, and
+    /// the book is then back on the shelf soon.
     pub fn delete(&self, id: BookId) -> Result<usize, StoreError> {
+        // Here as well, so that a book that stays never leaves the shelf.
+        self.shared.store.check_in_no_library(id)?;
         {
             let mut state = lock(&self.shared.state);
             state.withdrawn.insert(id);
@@ -306,18 +335,28 @@ impl Drop for Shelf {
 impl Shared {
     /// Makes the shelf what the disk is.
     fn look(&self) {
-        let found = match self.found() {
-            Ok(found) => found,
+        let looked = self.look_at_books().and_then(|()| self.look_at_libraries());
+        let mut state = lock(&self.state);
+        match looked {
+            Ok(()) => {
+                state.looked = true;
+                state.failed = None;
+            }
             Err(error) => {
                 let error = chain(&error);
-                let mut state = lock(&self.state);
                 if state.failed.as_ref() != Some(&error) {
                     tracing::error!(error, "the books cannot be listed");
                 }
                 state.failed = Some(error);
                 return;
             }
-        };
+        }
+        drop(state);
+        self.count();
+    }
+
+    fn look_at_books(&self) -> Result<(), IoError> {
+        let found = self.found()?;
         let gone: Vec<BookId> = {
             let state = lock(&self.state);
             let books = state.places.keys();
@@ -333,12 +372,7 @@ impl Shared {
         for (id, stamp) in found {
             self.renew(id, stamp);
         }
-        {
-            let mut state = lock(&self.state);
-            state.looked = true;
-            state.failed = None;
-        }
-        self.count();
+        Ok(())
     }
 
     /// Opens a book unless it is open as it is on disk.
@@ -382,11 +416,8 @@ impl Shared {
     }
 
     fn artifact_path(&self, id: BookId) -> PathBuf {
-        // As the store lays artifacts out: see its documentation.
-        let books = self.store.root().join("indexes");
-        books
-            .join(id.to_string())
-            .join(self.recipe.key().to_string())
+        let key = ArtifactKey::new(id, self.recipe.key());
+        self.store.path_of(key)
     }
 
     /// Opens a book; none if it is gone by now.

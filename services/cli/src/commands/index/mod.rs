@@ -1,23 +1,27 @@
 //! `quire index`
 
+mod said;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::Result;
-use quire_corpus::{
-    BookId, Encoding, EncodingHow, Format, ReadOptions, ReadReport, SourceBook, Strictness,
-};
-use quire_engine::{BuildEvent, How, Progress};
+use quire_corpus::{BookId, Encoding, Format, ReadOptions, ReadReport, SourceBook, Strictness};
+use quire_engine::{BuildEvent, How, LibraryEdit, Progress, edit_library};
 use quire_index::Counts;
 use quire_indexer::{
-    BookReport, Discovered, IndexError, Indexer, Outcome, Reporter, SourceReport, discover,
+    BookReport, DiscoverError, Discovered, IndexError, Indexer, Outcome, Reporter, SourceReport,
+    discover,
 };
 use serde::Serialize;
 
+use self::said::{said_of, summarize};
 use crate::args::IndexArgs;
+use crate::commands::library::{LibraryEntry, said_of_edit};
 use crate::context::Context;
 use crate::loader::Loader;
-use crate::output::{grouped, print_json, printable_line};
-use crate::progress::{BookProgress, duration};
+use crate::output::{print_json, printable_line};
+use crate::progress::BookProgress;
 use crate::{Ending, one_line};
 
 #[derive(Serialize)]
@@ -27,6 +31,8 @@ struct Document {
     failed: Vec<String>,
     sources: Vec<SourceEntry>,
     passed_over: Vec<String>,
+    /// The library that the books went to, if one was named.
+    library: Option<LibraryEntry>,
 }
 
 #[derive(Serialize)]
@@ -54,75 +60,112 @@ struct BookEntry {
 
 pub fn run(context: &mut Context, args: IndexArgs) -> Result<Ending> {
     let settings = &mut context.settings;
-    let format = args
-        .format
-        .as_deref()
-        .map(str::parse::<Format>)
-        .transpose()?;
+    let format = args.format.as_deref().map(str::parse::<Format>);
     let encoding = settings.optional("encoding", args.encoding)?;
-    let encoding = encoding
-        .as_deref()
-        .map(str::parse::<Encoding>)
-        .transpose()?;
+    let encoding = encoding.as_deref().map(str::parse::<Encoding>);
     let strict = settings.or("strict", args.strict, false)?;
+    let read = ReadOptions {
+        format: format.transpose()?,
+        encoding: encoding.transpose()?,
+        strictness: if strict {
+            Strictness::Strict
+        } else {
+            Strictness::Lenient
+        },
+        ..ReadOptions::default()
+    };
     let cut = settings.cut(&args.cut)?;
     let models = settings.models(&args.models)?;
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
-    let Discovered {
-        sources,
-        passed_over,
-        failed,
-    } = discover(&args.paths);
     let store = context.store()?;
-
     let indexer = Indexer {
         store: &store,
         recipe: &recipe,
-        read: ReadOptions {
-            format,
-            encoding,
-            strictness: if strict {
-                Strictness::Strict
-            } else {
-                Strictness::Lenient
-            },
-            ..ReadOptions::default()
-        },
+        read,
         models: &loader,
     };
-    let mut reporter = TerminalReporter { quiet: args.json };
-    let reports = indexer.run(&sources, &mut reporter);
-    for error in &failed {
-        eprintln!("quire: {}", printable_line(&one_line(error)));
-    }
-    let complete = failed.is_empty() && reports.iter().all(SourceReport::is_complete);
-    let any = reports.iter().any(|report| {
-        report
-            .books
-            .iter()
-            .flatten()
-            .any(|book| book.outcome.is_ok())
-    });
+    let indexed = Indexed::of(&indexer, &args.paths, args.json);
+    let books = indexed.books();
+    let library = match &args.library {
+        Some(name) if !books.is_empty() => {
+            let edit = LibraryEdit::CreateOrAdd(&books);
+            Some(edit_library(&store, &recipe, name, edit)?)
+        }
+        _ => None,
+    };
     if args.json {
         print_json(&Document {
             recipe: recipe.key().to_string(),
-            failed: failed.iter().map(|error| one_line(error)).collect(),
-            sources: reports.iter().map(source_entry).collect(),
-            passed_over: passed_over
+            failed: indexed.failed.iter().map(|error| one_line(error)).collect(),
+            sources: indexed.reports.iter().map(source_entry).collect(),
+            passed_over: indexed
+                .passed_over
                 .iter()
                 .map(|path| path.display().to_string())
                 .collect(),
+            library: library.as_ref().map(LibraryEntry::of),
         })?;
     } else {
-        summarize(&reports, failed.len(), passed_over.len());
+        summarize(
+            &indexed.reports,
+            indexed.failed.len(),
+            indexed.passed_over.len(),
+        );
+        if let Some(library) = &library {
+            println!("{}", said_of_edit(library));
+        }
     }
-    match (complete, any) {
+    match (indexed.is_complete(), books.is_empty()) {
         (true, _) => Ok(Ending::Done),
-        (false, true) => Ok(Ending::Partly),
-        (false, false) => Err(anyhow::anyhow!(
+        (false, false) => Ok(Ending::Partly),
+        (false, true) => Err(anyhow::anyhow!(
             "nothing was indexed; what failed is said above"
         )),
+    }
+}
+
+/// What became of paths that were to be indexed.
+pub(super) struct Indexed {
+    reports: Vec<SourceReport>,
+    passed_over: Vec<PathBuf>,
+    failed: Vec<DiscoverError>,
+}
+
+impl Indexed {
+    /// Indexes what lies at these paths and says what fails; unless `quiet`,
+    /// what succeeds as well.
+    pub(super) fn of(indexer: &Indexer<'_>, paths: &[PathBuf], quiet: bool) -> Self {
+        let Discovered {
+            sources,
+            passed_over,
+            failed,
+        } = discover(paths);
+        let reports = indexer.run(&sources, &mut TerminalReporter { quiet });
+        for error in &failed {
+            eprintln!("quire: {}", printable_line(&one_line(error)));
+        }
+        Self {
+            reports,
+            passed_over,
+            failed,
+        }
+    }
+
+    /// Whether nothing failed.
+    pub(super) fn is_complete(&self) -> bool {
+        self.failed.is_empty() && self.reports.iter().all(SourceReport::is_complete)
+    }
+
+    /// The books that are indexed now, each once, in the order of the paths.
+    pub(super) fn books(&self) -> Vec<BookId> {
+        let books = self.reports.iter().flat_map(|report| report.books.iter());
+        // A book of the same text as an earlier one is there if that one is.
+        let books = books.flatten().filter_map(|book| match &book.outcome {
+            Ok(Outcome::Built(_)) => Some(book.book),
+            Ok(Outcome::SameText) | Err(_) => None,
+        });
+        books.collect()
     }
 }
 
@@ -172,119 +215,6 @@ impl Drop for Finishing {
     fn drop(&mut self) {
         self.0.finish();
     }
-}
-
-fn said_of(report: &BookReport) -> Vec<String> {
-    let name = match &report.title {
-        Some(title) => format!("{} ({title})", report.source),
-        None => report.source.clone(),
-    };
-    let id = report.book.short();
-    let first = match &report.outcome {
-        Ok(Outcome::SameText) => format!("{name}: the same text as an earlier input, book {id}"),
-        Ok(Outcome::Built(built)) => {
-            let manifest = built.artifact.manifest();
-            let counts = &manifest.counts;
-            let total = manifest
-                .build
-                .seconds
-                .get("total")
-                .copied()
-                .unwrap_or_default();
-            match built.how {
-                How::Found => format!("{name}: already indexed, book {id}"),
-                How::Fresh | How::Resumed => format!(
-                    "{name}: indexed as book {id}: {} passages, {} tokens, {} chapters in {} \
-                     ({:.0} tokens/s on {})",
-                    grouped(counts.passages),
-                    grouped(counts.tokens),
-                    counts.chapters,
-                    duration(total),
-                    manifest.build.tokens_per_second.unwrap_or_default(),
-                    manifest.build.device.split(',').next().unwrap_or_default(),
-                ),
-            }
-        }
-        Err(error) => format!("quire: {name}: {}", one_line(error)),
-    };
-    let mut lines = vec![first];
-    let encoding = &report.read.encoding;
-    let runner_up = encoding
-        .runner_up
-        .as_ref()
-        .map(|other| format!(", next best {other}"));
-    lines.push(format!(
-        "  read as {}, {} ({}, confidence {:.2}{})",
-        report.read.format,
-        encoding.name,
-        encoding.how,
-        encoding.confidence,
-        runner_up.unwrap_or_default()
-    ));
-    if encoding.confidence < 0.5 && encoding.how != EncodingHow::Given {
-        lines
-            .push("  the encoding is a guess; if the text looks wrong, give --encoding".to_owned());
-    }
-    if let (EncodingHow::Given, Some(other)) = (encoding.how, &encoding.runner_up) {
-        lines.push(format!(
-            "  the bytes look like {other}; if the text reads wrong, leave --encoding out"
-        ));
-    }
-    let malformed = &report.read.malformed;
-    if malformed.count > 0 {
-        let places: Vec<String> = malformed
-            .first
-            .iter()
-            .map(|span| match &span.part {
-                Some(part) => format!("{part} byte {}", span.offset),
-                None => format!("byte {}", span.offset),
-            })
-            .collect();
-        lines.push(format!(
-            "  {} undecodable sequences became U+FFFD: {}{}",
-            malformed.count,
-            places.join(", "),
-            if malformed.count > places.len() as u64 {
-                ", ..."
-            } else {
-                ""
-            }
-        ));
-    }
-    for problem in &report.read.problems {
-        lines.push(format!("  {}: {}", problem.part, problem.what));
-    }
-    lines
-}
-
-fn summarize(reports: &[SourceReport], unreadable: usize, passed_over: usize) {
-    let mut fresh = 0;
-    let mut there = 0;
-    let mut failed = unreadable;
-    for report in reports {
-        let Ok(books) = &report.books else {
-            failed += 1;
-            continue;
-        };
-        for book in books {
-            match &book.outcome {
-                Ok(Outcome::Built(built)) if built.how != How::Found => fresh += 1,
-                Ok(_) => there += 1,
-                Err(_) => failed += 1,
-            }
-        }
-    }
-    let mut said = vec![format!("{fresh} indexed")];
-    if there > 0 {
-        said.push(format!("{there} already there"));
-    }
-    if failed > 0 {
-        said.push(format!("{failed} failed"));
-    }
-    if passed_over > 0 {
-        said.push(format!("{passed_over} other files passed over"));
-    }
-    println!("{}", said.join(", "));
 }
 
 fn source_entry(report: &SourceReport) -> SourceEntry {
