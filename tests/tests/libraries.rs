@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
@@ -252,15 +253,17 @@ fn mistakes_are_named_and_change_nothing() {
     ok(&quire.run(["library", "rm", "b"]));
 }
 
-/// Waits until `path` is there, or so long.
-fn appears(path: &Path) -> bool {
-    for _ in 0..2000 {
-        if path.exists() {
-            return true;
+/// Waits until a library is being put together, or the command has ended.
+fn begins(quire: &Quire, child: &mut Child) {
+    let staging = quire.data().join("staging");
+    while child.try_wait().unwrap().is_none() {
+        let entries = fs::read_dir(&staging).into_iter().flatten();
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        if names.any(|name| name.to_string_lossy().starts_with("library-")) {
+            return;
         }
-        thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_micros(100));
     }
-    false
 }
 
 #[test]
@@ -270,11 +273,13 @@ fn a_kill_at_any_moment_leaves_the_old_library_or_the_new_one() {
     let ids: Vec<&str> = books.values().map(String::as_str).collect();
     ok(&quire.run(["library", "create", "a", ids[0], ids[1]]));
     let mut done = 0;
-    for round in 0..12u64 {
+    let mut round = 0;
+    // From when the artifact is begun until after the name is changed.
+    while done < 2 {
         let mut child = quire.start(["library", "add", "a", ids[2]]);
-        // From before the artifact is begun until after the name is changed.
-        appears(&quire.data().join("staging"));
-        thread::sleep(Duration::from_millis(4 * round));
+        begins(&quire, &mut child);
+        thread::sleep(Duration::from_millis(2 * round));
+        round += 1;
         child.kill().unwrap();
         child.wait().unwrap();
         let shown = quire.json(["library", "show", "a"]);
@@ -298,7 +303,7 @@ fn a_kill_at_any_moment_leaves_the_old_library_or_the_new_one() {
             .all(|(path, digest)| bytes.get(path) == Some(digest))
     );
     ok(&quire.run(["verify"]));
-    println!("{done} of 12 were killed too late");
+    assert!(round > done, "every one of {round} kills came too late");
 }
 
 #[test]
