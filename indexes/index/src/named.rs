@@ -6,6 +6,7 @@
 //! the file at once; a name is pointed only at books whose artifact is there.
 //! Whatever kills an edit, the name leads to the old set or to the new one.
 
+mod findings;
 mod name;
 mod record;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 
 use quire_corpus::BookId;
 
+use self::findings::BESIDE;
 pub use name::{LibraryName, ParseLibraryNameError};
 pub use record::NamedLibrary;
 
@@ -23,6 +25,8 @@ use crate::{ArtifactKey, IoError, LibraryId, RecipeKey, Store, StoreError};
 
 /// How the files of names end.
 const ENDING: &str = ".json";
+/// The file that is locked.
+const LOCK_FILE: &str = "lock";
 
 /// Why a library cannot be found or changed.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +91,7 @@ impl Store {
     /// need.
     fn lock_names(&self) -> Result<KeyLock, IoError> {
         create_folder(&self.names())?;
-        KeyLock::acquire(&self.names().join("lock"), || {})
+        KeyLock::acquire(&self.names().join(LOCK_FILE), || {})
     }
 
     /// Which books a library has, or `None` if there is none of that name.
@@ -156,7 +160,7 @@ impl Store {
         }
         let (path, beside) = (
             self.name_path(name),
-            self.names().join(format!("{name}.new")),
+            self.names().join(format!("{name}{BESIDE}")),
         );
         library.write(&beside)?;
         fs::rename(&beside, &path).map_err(IoError::of("write", &path))?;

@@ -144,6 +144,19 @@ fn what_an_edit_left_that_was_killed_is_no_library() {
     point(&store, "a", &[TEXT]);
     fs::write(store.root().join("names/b.new"), "half").unwrap();
     fs::write(store.root().join("names/.json"), "").unwrap();
+    fs::write(store.root().join("names/c.json"), "{}").unwrap();
+    let said: Vec<String> = store
+        .strangers()
+        .unwrap()
+        .into_iter()
+        .map(|finding| finding.what)
+        .collect();
+    assert_eq!(said.len(), 4, "{said:?}");
+    assert!(said[0].contains("does not belong"), "{said:?}");
+    assert!(said[1].contains("which is not indexed"), "{said:?}");
+    assert!(said[2].contains("is left from a change"), "{said:?}");
+    assert!(said[3].contains("is damaged"), "{said:?}");
+    fs::remove_file(store.root().join("names/c.json")).unwrap();
     let names: Vec<LibraryName> = store
         .libraries()
         .unwrap()

@@ -51,9 +51,8 @@ pub struct Share {
 impl Shares {
     /// The shares of a search; `None` where one book was searched.
     pub fn of(view: &View, trace: &Trace) -> Option<Self> {
-        if view.books().nth(1).is_none() {
-            return None;
-        }
+        // One book has all of it.
+        view.books().nth(1)?;
         let top = trace.fingerprint.budgets.evidence_passages;
         let shares = quire_engine::Shares::of(trace, top);
         let books = shares.books.into_iter().map(|shares| BookShares {

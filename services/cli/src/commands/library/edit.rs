@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use quire_corpus::{BookId, ReadOptions};
 use quire_engine::{LibraryEdit, edit_library, title_of};
-use quire_index::{Recipe, Store, StoreError, Subject};
+use quire_index::{LibraryError, NamedLibrary, Recipe, Store, StoreError, Subject};
 use quire_indexer::Indexer;
 use serde::Serialize;
 
@@ -27,8 +27,8 @@ struct Document {
 enum Given {
     /// An indexed book, or a file that becomes one.
     FilesToo,
-    /// An indexed book alone.
-    Indexed,
+    /// A book that the library has, or an indexed one.
+    Held,
 }
 
 pub fn create(context: &mut Context, args: LibraryEditArgs) -> Result<Ending> {
@@ -44,7 +44,7 @@ pub fn add(context: &mut Context, args: LibraryEditArgs) -> Result<Ending> {
 }
 
 pub fn remove(context: &mut Context, args: LibraryEditArgs) -> Result<Ending> {
-    edit(context, args, Given::Indexed, |books| {
+    edit(context, args, Given::Held, |books| {
         LibraryEdit::Remove(books)
     })
 }
@@ -61,7 +61,7 @@ fn edit(
     let recipe = loader.recipe(&cut)?;
     let store = context.store()?;
     // Said before hours of indexing rather than after them.
-    check_name(&store, &args, edit(&[]))?;
+    let before = checked(&store, &args, edit(&[]))?;
 
     let mut books = Vec::new();
     let mut paths = Vec::new();
@@ -69,6 +69,8 @@ fn edit(
         let path = PathBuf::from(book);
         if given == Given::FilesToo && path.exists() {
             paths.push(path);
+        } else if let (Given::Held, Some(held)) = (given, held(before.as_ref(), book)) {
+            books.push(held);
         } else {
             books.push(indexed(&store, &recipe, book, given)?);
         }
@@ -100,16 +102,29 @@ fn edit(
     Ok(Ending::Done)
 }
 
-fn check_name(store: &Store, args: &LibraryEditArgs, edit: LibraryEdit<'_>) -> Result<()> {
-    use quire_index::LibraryError::{Exists, Unknown};
-    let there = store.library(&args.name)?.is_some();
-    match (edit, there) {
-        (LibraryEdit::Create(_), true) => Err(Exists(args.name.clone()).into()),
-        (LibraryEdit::Add(_) | LibraryEdit::Remove(_), false) => {
-            Err(Unknown(args.name.clone()).into())
+/// The library as it is, if the edit fits it.
+fn checked(
+    store: &Store,
+    args: &LibraryEditArgs,
+    edit: LibraryEdit<'_>,
+) -> Result<Option<NamedLibrary>> {
+    let before = store.library(&args.name)?;
+    match (edit, &before) {
+        (LibraryEdit::Create(_), Some(_)) => Err(LibraryError::Exists(args.name.clone()).into()),
+        (LibraryEdit::Add(_) | LibraryEdit::Remove(_), None) => {
+            Err(LibraryError::Unknown(args.name.clone()).into())
         }
-        _ => Ok(()),
+        _ => Ok(before),
     }
+}
+
+/// The one book of the library whose id begins so, indexed or not.
+fn held(library: Option<&NamedLibrary>, given: &str) -> Option<BookId> {
+    let digits = given.to_ascii_lowercase();
+    let mut held = library?.books.iter().copied();
+    let only = held.find(|book| digits.len() >= 4 && book.to_string().starts_with(&digits))?;
+    let ambiguous = held.any(|book| book.to_string().starts_with(&digits));
+    (!ambiguous).then_some(only)
 }
 
 /// The indexed book that is meant, by its id or its title.
