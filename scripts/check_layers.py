@@ -35,7 +35,9 @@ MAY_USE = {
     "quire-indexer": ENGINE,
     "quire-traces": ENGINE,
     "quire-server": ENGINE | {"quire-indexer", "quire-traces"},
-    "quire-bench": ENGINE | {"quire-indexer"},
+    "quire-pages": set(),
+    "quire-bench": ENGINE | {"quire-indexer", "quire-pages"},
+    "quire-eval": ENGINE | {"quire-pages"},
 }
 
 # Invariant 2: everything below the server is synchronous; what sends it load is not below it.

@@ -95,11 +95,6 @@ pub enum BenchError {
     #[error(transparent)]
     Model(#[from] quire_model::ModelError),
     /// A plot cannot be drawn.
-    #[error("cannot draw the plot of {plot}: {why}")]
-    Plot {
-        /// What it shows.
-        plot: &'static str,
-        /// In the plotting library's words.
-        why: String,
-    },
+    #[error(transparent)]
+    Plot(#[from] quire_pages::PlotError),
 }

@@ -1,29 +1,12 @@
 //! A report as one page that needs nothing else.
 
-mod axis;
 mod figures;
 mod parts;
-mod plot;
 
-use crate::html::parts::{conditions, escape, legend, milliseconds, number, runs_table, tiles};
+use quire_pages::{escape, milliseconds, number, page as whole};
+
+use crate::html::parts::{conditions, runs_table, tiles};
 use crate::{BenchError, Report};
-
-const STYLE: &str = include_str!("html/style.css");
-
-/// A picture and what is said beside it.
-struct Figure {
-    id: &'static str,
-    heading: &'static str,
-    /// What it shows, for those who do not see it.
-    described: String,
-    /// For a window of a desk and of a telephone.
-    wide: String,
-    narrow: String,
-    /// Names of the series, with the number of their colour.
-    series: Vec<(String, usize)>,
-    note: String,
-    table: String,
-}
 
 /// The page: inline pictures, no script, nothing from elsewhere.
 ///
@@ -31,14 +14,6 @@ struct Figure {
 /// When the plotting library fails.
 pub fn page(report: &Report) -> Result<String, BenchError> {
     let mut page = String::with_capacity(64 << 10);
-    page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n";
-    page += &format!(
-        "<title>quire under load: {}</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n<main>\n",
-        escape(&report.url),
-        plot::palette_style(),
-    );
     page += &format!(
         "<header>\n<h1>quire under load</h1>\n<p>{} · {} questions · {}</p>\n</header>\n",
         escape(&report.url),
@@ -77,33 +52,9 @@ pub fn page(report: &Report) -> Result<String, BenchError> {
     }
     page += "</section>\n";
     for figure in figures::all(report)? {
-        page += &section(&figure);
+        page += &figure.section();
     }
     page += &conditions(report);
-    page += "</main>\n</body>\n</html>\n";
-    Ok(page)
-}
-
-fn section(figure: &Figure) -> String {
-    let id = figure.id;
-    let picture = |svg: &str, class: &str| {
-        format!(
-            "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{id}-{class}-t {id}-{class}-d\" \
-             {}<title id=\"{id}-{class}-t\">{}</title><desc id=\"{id}-{class}-d\">{}</desc>{}",
-            plot::view_box(svg),
-            escape(figure.heading),
-            escape(&figure.described),
-            plot::content(svg),
-        )
-    };
-    format!(
-        "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n<p>{}</p>\n<figure>\n{}\
-         {}\n{}\n</figure>\n{}</section>\n",
-        escape(figure.heading),
-        escape(&figure.note),
-        legend(&figure.series),
-        picture(&figure.wide, "wide"),
-        picture(&figure.narrow, "narrow"),
-        figure.table,
-    )
+    let title = format!("quire under load: {}", report.url);
+    Ok(whole(&title, "", &page))
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::html::Figure;
-use crate::html::axis::Axis;
-use crate::html::parts::{cell, milliseconds, number, table};
-use crate::html::plot::{Bar, Line, MOST_SERIES, NARROW, WIDE, bars, lines};
+use quire_pages::{
+    Axis, Bar, Figure, Line, MOST_SERIES, NARROW, WIDE, bars, cell, lines, milliseconds, number,
+    table,
+};
+
 use crate::{BenchError, Latency, Report, Run};
 
 /// Stages in the order of a query; others follow, by name.
@@ -44,7 +45,7 @@ fn by_percentile(runs: &[&Run]) -> Result<Figure, BenchError> {
         drawn.push(Line {
             color,
             points: curve(&run.answered, x.high),
-            marks: Vec::new(),
+            ..Line::default()
         });
     }
     let values: Vec<f64> = drawn
@@ -72,8 +73,8 @@ fn by_percentile(runs: &[&Run]) -> Result<Figure, BenchError> {
         String::new()
     };
     Ok(Figure {
-        id: "percentiles",
-        heading: "Latency by percentile",
+        id: "percentiles".to_owned(),
+        heading: "Latency by percentile".to_owned(),
         described: format!(
             "A line for each of {} loads: how many milliseconds each share of the answers \
              stayed within. The table below holds the same figures.",
@@ -120,6 +121,7 @@ fn against_throughput(runs: &[&Run]) -> Result<Figure, BenchError> {
                 false => String::new(),
             })
             .collect(),
+        errors: Vec::new(),
     };
     let drawn = [
         line(6, |latency| latency.p99_us, true),
@@ -142,8 +144,8 @@ fn against_throughput(runs: &[&Run]) -> Result<Figure, BenchError> {
         ]
     });
     Ok(Figure {
-        id: "throughput",
-        heading: "Throughput against latency",
+        id: "throughput".to_owned(),
+        heading: "Throughput against latency".to_owned(),
         described: "Two lines, the median and the 99th percentile of latency in milliseconds, \
                     over answers a second; one point for each load. The table below holds the \
                     same figures."
@@ -206,8 +208,8 @@ fn by_stage(runs: &[&Run]) -> Result<Figure, BenchError> {
         row
     });
     Ok(Figure {
-        id: "stages",
-        heading: "Where the time goes",
+        id: "stages".to_owned(),
+        heading: "Where the time goes".to_owned(),
         described: "One bar for each load, made of the mean milliseconds of each stage; a mark \
                     across it shows what clients saw. The table below holds the same figures."
             .to_owned(),

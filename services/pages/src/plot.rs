@@ -5,12 +5,13 @@ use std::ops::Range;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
 
-use crate::BenchError;
-use crate::html::axis::Axis;
+use crate::PlotError;
+use crate::axis::Axis;
 
-/// Pixels of a picture in a window of a desk, and of a telephone.
-pub(super) const WIDE: (u32, u32) = (900, 400);
-pub(super) const NARROW: (u32, u32) = (350, 310);
+/// Pixels of a picture in a window of a desk.
+pub const WIDE: (u32, u32) = (900, 400);
+/// In that of a telephone.
+pub const NARROW: (u32, u32) = (350, 310);
 
 const INK: RGBColor = RGBColor(0x1b, 0x1b, 0x19);
 const AXIS: RGBColor = RGBColor(0x8a, 0x87, 0x7d);
@@ -29,7 +30,7 @@ const SERIES: [(RGBColor, &str); 8] = [
 ];
 
 /// How many series have a colour of their own.
-pub(super) const MOST_SERIES: usize = SERIES.len();
+pub const MOST_SERIES: usize = SERIES.len();
 
 fn color(number: usize) -> RGBColor {
     SERIES[number % SERIES.len()].0
@@ -37,7 +38,7 @@ fn color(number: usize) -> RGBColor {
 
 /// Style rules that give the pictures' colours, which are those of a light
 /// page, their counterparts on a dark one; and the legends the same.
-pub(super) fn palette_style() -> String {
+pub fn palette_style() -> String {
     let mut light = String::new();
     let mut dark = String::new();
     let mut fixed = |color: RGBColor, name: &str| {
@@ -65,29 +66,40 @@ fn hex(RGBColor(red, green, blue): RGBColor) -> String {
 }
 
 /// One line through points, in values.
-pub(super) struct Line {
-    pub(super) color: usize,
-    pub(super) points: Vec<(f64, f64)>,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Line {
+    /// The number of its colour.
+    pub color: usize,
+    /// The points, from the left.
+    pub points: Vec<(f64, f64)>,
     /// Written beside each point; none for a line without marks.
-    pub(super) marks: Vec<String>,
+    pub marks: Vec<String>,
+    /// How far a whisker goes up and down from each point; none for a line
+    /// without whiskers.
+    pub errors: Vec<f64>,
 }
 
 /// One bar of pieces that follow one another, in values.
-pub(super) struct Bar {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bar {
     /// Colour and length of each.
-    pub(super) pieces: Vec<(usize, f64)>,
+    pub pieces: Vec<(usize, f64)>,
     /// Where a mark is drawn across it.
-    pub(super) mark: Option<f64>,
+    pub mark: Option<f64>,
 }
 
-/// Lines over two axes.
-pub(super) fn lines(
+/// Lines over two axes, as an SVG document of that size in pixels. `plot` names
+/// it in an error.
+///
+/// # Errors
+/// When the plotting library fails.
+pub fn lines(
     plot: &'static str,
     size: (u32, u32),
     x: &Axis,
     y: &Axis,
     lines: &[Line],
-) -> Result<String, BenchError> {
+) -> Result<String, PlotError> {
     draw(plot, size, 50, x, y, |chart| {
         let mut written: Vec<(i32, i32)> = Vec::new();
         for line in lines {
@@ -98,6 +110,11 @@ pub(super) fn lines(
                 .collect();
             let style = color(line.color).stroke_width(2);
             chart.draw_series(LineSeries::new(places.clone(), style))?;
+            for ((at, value), error) in line.points.iter().zip(&line.errors) {
+                let ends = [value - error, value + error];
+                let whisker = ends.map(|end| (x.place(*at), y.place(end)));
+                chart.draw_series(LineSeries::new(whisker, style))?;
+            }
             for (place, mark) in places.iter().zip(&line.marks) {
                 let dot = Circle::new(*place, 4, color(line.color).filled());
                 chart.draw_series(std::iter::once(dot))?;
@@ -117,14 +134,18 @@ pub(super) fn lines(
     })
 }
 
-/// Bars from the left, one for each name of the axis `y`.
-pub(super) fn bars(
+/// Bars from the left, one for each name of the axis `y`; otherwise as
+/// [`lines`].
+///
+/// # Errors
+/// When the plotting library fails.
+pub fn bars(
     plot: &'static str,
     size: (u32, u32),
     x: &Axis,
     y: &Axis,
     bars: &[Bar],
-) -> Result<String, BenchError> {
+) -> Result<String, PlotError> {
     draw(plot, size, 84, x, y, |chart| {
         for (at, bar) in bars.iter().enumerate() {
             let middle = (bars.len() - 1 - at) as f64;
@@ -185,7 +206,7 @@ fn draw(
     x: &Axis,
     y: &Axis,
     content: impl FnOnce(&mut Chart<'_, '_>) -> Drawn,
-) -> Result<String, BenchError> {
+) -> Result<String, PlotError> {
     let mut svg = String::new();
     let draw = || -> Drawn {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -212,7 +233,7 @@ fn draw(
         area.present()
     };
     let outcome = draw();
-    outcome.map_err(|error| BenchError::Plot {
+    outcome.map_err(|error| PlotError {
         plot,
         why: error.to_string(),
     })?;
@@ -220,7 +241,7 @@ fn draw(
 }
 
 /// The opening tag's `viewBox`, and its end.
-pub(super) fn view_box(svg: &str) -> String {
+pub fn view_box(svg: &str) -> String {
     let from = svg.find("viewBox=\"").unwrap_or(0);
     let rest = &svg[from..];
     let end = rest.match_indices('"').nth(1).map_or(0, |(at, _)| at + 1);
@@ -228,7 +249,7 @@ pub(super) fn view_box(svg: &str) -> String {
 }
 
 /// All behind the opening tag, the closing one included.
-pub(super) fn content(svg: &str) -> &str {
+pub fn content(svg: &str) -> &str {
     svg.find('>').map_or("", |end| svg[end + 1..].trim())
 }
 
@@ -249,6 +270,7 @@ mod tests {
             color: 3,
             points: vec![(1.0, 2.0), (2.0, 3.0)],
             marks: vec!["a".to_owned(), "b".to_owned()],
+            errors: vec![0.1, 0.2],
         };
         let (x, y) = (Axis::linear("x", 3.0), Axis::log("y", &[2.0, 3.0]));
         let svg = lines("test", WIDE, &x, &y, &[line]).unwrap();

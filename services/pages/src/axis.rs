@@ -2,7 +2,7 @@
 
 /// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// From 0, evenly.
     Linear,
     /// By orders of magnitude.
@@ -14,18 +14,19 @@ pub(super) enum Scale {
 
 /// An axis of a plot.
 #[derive(Debug, Clone)]
-pub(super) struct Axis {
-    pub(super) title: &'static str,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub struct Axis {
+    pub(crate) title: &'static str,
+    pub(crate) low: f64,
+    /// Where it ends.
+    pub high: f64,
     /// Places and what is written there.
-    pub(super) labels: Vec<(f64, String)>,
+    pub(crate) labels: Vec<(f64, String)>,
     scale: Scale,
 }
 
 impl Axis {
     /// From 0 to a little above the greatest value.
-    pub(super) fn linear(title: &'static str, greatest: f64) -> Self {
+    pub fn linear(title: &'static str, greatest: f64) -> Self {
         let high = if greatest > 0.0 { greatest } else { 1.0 };
         let step = nice_step(high / 5.0);
         let count = (high / step).floor() as u32;
@@ -42,7 +43,7 @@ impl Axis {
     }
 
     /// Around the values, which must be above 0.
-    pub(super) fn log(title: &'static str, values: &[f64]) -> Self {
+    pub fn log(title: &'static str, values: &[f64]) -> Self {
         let positive = || values.iter().copied().filter(|value| *value > 0.0);
         let least = positive().min_by(f64::total_cmp).unwrap_or(1.0);
         let greatest = positive().max_by(f64::total_cmp).unwrap_or(10.0);
@@ -70,7 +71,7 @@ impl Axis {
     }
 
     /// Percentiles up to the last that so many values tell.
-    pub(super) fn percentile(title: &'static str, count: u64) -> Self {
+    pub fn percentile(title: &'static str, count: u64) -> Self {
         let high = if count >= 1000 { 3.0 } else { 2.0 };
         let shown = [
             (0.0, "0"),
@@ -94,8 +95,32 @@ impl Axis {
         axis
     }
 
+    /// Around these values, each of which is labelled: by orders of magnitude.
+    pub fn steps(title: &'static str, values: &[f64]) -> Self {
+        let mut axis = Self::log(title, values);
+        axis.labels = values
+            .iter()
+            .map(|value| (axis.place(*value), short(*value)))
+            .collect();
+        axis
+    }
+
+    /// Names at 0, 1, 2 and so on, from the left, with room beside them.
+    pub fn columns(title: &'static str, names: &[&str]) -> Self {
+        let labels = names.iter().enumerate();
+        Self {
+            title,
+            low: -0.5,
+            high: names.len() as f64 - 0.5,
+            labels: labels
+                .map(|(at, name)| (at as f64, (*name).to_owned()))
+                .collect(),
+            scale: Scale::Linear,
+        }
+    }
+
     /// Names at 0, 1, 2 and so on, the first at the top.
-    pub(super) fn names(names: &[String]) -> Self {
+    pub fn names(names: &[String]) -> Self {
         let last = names.len() as f64 - 1.0;
         let place = |(at, name): (usize, &String)| (last - at as f64, name.clone());
         Self {
@@ -108,7 +133,7 @@ impl Axis {
     }
 
     /// Where a value lies.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value,
             Scale::Log => value.max(f64::MIN_POSITIVE).log10().max(self.low),
@@ -117,7 +142,7 @@ impl Axis {
     }
 
     /// What is written at a place.
-    pub(super) fn label(&self, place: f64) -> String {
+    pub(crate) fn label(&self, place: f64) -> String {
         let here = |(at, _): &&(f64, String)| (at - place).abs() < 1e-9;
         let label = self.labels.iter().find(here);
         label.map(|(_, text)| text.clone()).unwrap_or_default()
