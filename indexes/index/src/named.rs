@@ -135,8 +135,9 @@ impl Store {
     }
 
     /// Points a name at a set of books whose artifact is there, if it still
-    /// leads where it did `before`. The artifact of that former set is removed
-    /// unless another name needs it; who has it open keeps it.
+    /// leads where it did `before`. The artifact of the set that no longer
+    /// counts, the former one or else this, is removed unless a name needs it;
+    /// who has it open keeps it.
     ///
     /// # Errors
     /// When there are no books, or the operating system refuses.
@@ -155,6 +156,8 @@ impl Store {
             .map_err(StoreError::from)?
             .is_some();
         if self.library(name)?.as_ref() != before || !there {
+            // Nobody may ever want what was built for this edit.
+            self.release(library.id())?;
             lock.remove()?;
             return Ok(Pointed::Outdated);
         }

@@ -49,8 +49,11 @@ pub fn edit_library(
     loop {
         let before = store.library(name)?;
         let books = edit.books_after(name, before.as_ref())?;
-        let artifact = library::of_books(store, &books, recipe)?;
-        artifact.check()?;
+        let artifact = match whole(store, &books, recipe) {
+            // Another edit may have removed it before it was seen whole.
+            Err(_) if store.library(name)? != before => continue,
+            artifact => artifact?,
+        };
         if let Some(library) = before.as_ref().filter(|before| before.books == books) {
             return Ok(EditedLibrary {
                 library: library.clone(),
@@ -69,6 +72,13 @@ pub fn edit_library(
             Pointed::Outdated => tracing::info!(%name, "the library changed meanwhile"),
         }
     }
+}
+
+/// The artifact of these books, every file of it sound.
+fn whole(store: &Store, books: &[BookId], recipe: &Recipe) -> Result<ArtifactDir, EngineError> {
+    let artifact = library::of_books(store, books, recipe)?;
+    artifact.check()?;
+    Ok(artifact)
 }
 
 impl LibraryEdit<'_> {
