@@ -2,29 +2,28 @@
 //! lets go of what is gone; a query keeps what it began with.
 
 mod libraries;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use quire_corpus::BookId;
 use quire_engine::{EngineError, OpenBook, View};
 use quire_index::{ArtifactKey, IoError, LibraryName, Recipe, Store, StoreError};
 
-use self::libraries::LibraryPlaces;
 pub use self::libraries::{LibraryStanding, OpenLibrary};
+use self::state::{Place, Stamp, State};
 
-use crate::problem::{Code, Problem, ambiguous_book, chain, unknown_book};
+use crate::problem::{Code, Problem, chain};
 use crate::telemetry::Metrics;
 use crate::wire::{self, LeftOut};
 
 /// Views kept, the least recently used go first.
 const VIEWS: usize = 64;
-/// Digits of a book's id that are at least to be given.
-const SHORTEST_PREFIX: usize = 4;
 
 /// The open books.
 pub struct Shelf {
@@ -42,29 +41,6 @@ struct Shared {
     opening_libraries: Mutex<()>,
 }
 
-#[derive(Default)]
-struct State {
-    places: BTreeMap<BookId, Place>,
-    libraries: LibraryPlaces,
-    /// Being deleted: not to be opened again.
-    withdrawn: BTreeSet<BookId>,
-    views: HashMap<Vec<BookId>, (Arc<View>, u64)>,
-    /// Counts the uses of views.
-    uses: u64,
-    /// Whether the disk was looked at to the end once.
-    looked: bool,
-    /// Why the last look failed.
-    failed: Option<String>,
-    closed: bool,
-}
-
-/// A book on the shelf.
-#[derive(Clone)]
-struct Place {
-    stamp: Stamp,
-    book: Standing,
-}
-
 /// Whether a book can be searched.
 #[derive(Clone)]
 pub enum Standing {
@@ -72,13 +48,6 @@ pub enum Standing {
     Open(Arc<OpenBook>),
     /// It cannot be opened; why, is in the log.
     Damaged,
-}
-
-/// What tells one artifact of a book from a later one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    identity: u64,
 }
 
 /// What a query searches.
@@ -436,79 +405,6 @@ impl Shared {
                 tracing::error!(book = %id, error = chain(&error), "book cannot be opened");
                 Some(Standing::Damaged)
             }
-        }
-    }
-}
-
-impl State {
-    fn open(&self) -> impl Iterator<Item = &Arc<OpenBook>> {
-        self.places.values().filter_map(|place| match &place.book {
-            Standing::Open(book) => Some(book),
-            Standing::Damaged => None,
-        })
-    }
-
-    /// Lets go of a book and of every view that holds it.
-    fn take(&mut self, id: BookId) {
-        self.places.remove(&id);
-        self.views.retain(|books, _| !books.contains(&id));
-    }
-
-    /// Whether these very books stand on the shelf.
-    fn holds(&self, books: &[Arc<OpenBook>]) -> bool {
-        books.iter().all(|book| {
-            matches!(
-                self.places.get(&book.id()),
-                Some(Place { book: Standing::Open(held), .. }) if Arc::ptr_eq(held, book)
-            )
-        })
-    }
-
-    fn resolve(&self, given: &str) -> Result<BookId, Problem> {
-        let digits = given.to_ascii_lowercase();
-        let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        if !hexadecimal || !(SHORTEST_PREFIX..=64).contains(&digits.len()) {
-            let detail =
-                "A book's id has 64 hexadecimal digits, of which at least four are to be given.";
-            return Err(Problem::new(Code::BadId, detail));
-        }
-        let candidates: Vec<BookId> = match digits.parse() {
-            Ok(id) => self
-                .places
-                .contains_key(&id)
-                .then_some(id)
-                .into_iter()
-                .collect(),
-            Err(_) => {
-                let ids = self.places.keys();
-                ids.filter(|id| id.to_string().starts_with(&digits))
-                    .copied()
-                    .collect()
-            }
-        };
-        match candidates[..] {
-            [id] => Ok(id),
-            [] => Err(unknown_book(&digits)),
-            _ => Err(ambiguous_book(&digits, &candidates)),
-        }
-    }
-}
-
-impl Stamp {
-    /// That of no artifact.
-    const UNKNOWN: Self = Self {
-        modified: None,
-        identity: u64::MAX,
-    };
-
-    fn of(metadata: &std::fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let identity = std::os::unix::fs::MetadataExt::ino(metadata);
-        #[cfg(not(unix))]
-        let identity = 0;
-        Self {
-            modified: metadata.modified().ok(),
-            identity,
         }
     }
 }

@@ -221,3 +221,27 @@ fn what_another_process_does_to_a_library_is_seen() {
         .unwrap();
     wait(|| search_in(&server, "lamps").status == 404, "the removal");
 }
+
+#[test]
+fn a_damaged_index_of_a_library_is_said_to_be_and_put_together_again_once_it_is_gone() {
+    let server = Server::start(quick());
+    create(&server, "lamps", &[&green(), &red()]);
+    assert_eq!(search_in(&server, "lamps").status, 200);
+    let libraries = server.data.path().join("libraries");
+    let mut folder = libraries.clone();
+    for _ in 0..2 {
+        let inside = std::fs::read_dir(&folder).unwrap().next();
+        folder = inside.unwrap().unwrap().path();
+    }
+    let vectors = folder.join("dense/vectors.bin");
+    let file = std::fs::OpenOptions::new().write(true).open(vectors);
+    file.unwrap().set_len(100).unwrap();
+    // The first to meet it is told that a stage failed, the next ones why.
+    wait(|| search_in(&server, "lamps").status == 409, "the damage");
+    assert_eq!(search_in(&server, "lamps").code(), "damaged_library");
+    // Its books are unharmed, asked apart and together.
+    let books = json!({"question": "Which lamp stood in room7?"});
+    wait(|| server.search(&books).status == 200, "the books");
+    std::fs::remove_dir_all(libraries).unwrap();
+    wait(|| search_in(&server, "lamps").status == 200, "the library");
+}
