@@ -64,13 +64,20 @@ impl Corpus {
 }
 
 /// Words drawn by Zipf's law.
-struct Words {
+pub struct Words {
     state: u64,
     cumulative: Vec<f64>,
 }
 
+impl Default for Words {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Words {
-    fn new() -> Self {
+    /// The same words every time.
+    pub fn new() -> Self {
         let mut sum = 0.0;
         let cumulative = (0..VOCABULARY).map(|rank| {
             sum += 1.0 / (rank as f64 + 2.7).powf(1.07);
@@ -82,7 +89,8 @@ impl Words {
         }
     }
 
-    fn text(&mut self, words: usize) -> String {
+    /// The next so many words.
+    pub fn text(&mut self, words: usize) -> String {
         (0..words).map(|_| format!("w{} ", self.next())).collect()
     }
 

@@ -129,6 +129,37 @@ class Asking(OnThePage):
         self.assert_shows(given)
         self.assertEqual({item["title"] for item in given["evidence"]["items"]}, {"一庹水"})
 
+    def test_a_library_is_made_of_ticked_books_asked_and_removed(self):
+        self.browser.open()
+        self.browser.one("#scope-dial").click()
+        for box in self.browser.all("#scope-books input"):
+            box.click()
+        self.browser.one("#library-name").send_keys("both-books")
+        self.browser.one("#library-make").click()
+        self.browser.until("document.querySelector('#scope-dial').textContent === 'Library both-books'")
+        self.browser.ask(ENGLISH)
+        self.assertIn("library=both-books", self.browser.current_url)
+        given = call("/v1/answer", {"question": ENGLISH, "scope": {"library": "both-books"}})[1]
+        self.assert_shows(given)
+        self.assertIn("library ", given["fingerprint"]["artifact"])
+        shown = self.browser.js(
+            "[...document.querySelectorAll('#shares tbody tr')].map((row) => [row.dataset.book, Number(row.dataset.passages),"
+            " ...[...row.querySelectorAll('td')].map((cell) => cell.dataset.first)])"
+        )
+        firsts = [[book["book"], book["reranked"]["passages"], *(str(book[stage]["first"] or "") for stage in STAGES)]
+                  for book in given["shares"]["books"]]
+        self.assertEqual(shown, firsts)
+        self.assertEqual(len(shown), 2)
+        self.browser.shot("library-wide-light-en", whole=True)
+        # An address asks the library as well.
+        self.browser.open("#q=Who+is+Wick%3F&library=both-books")
+        self.browser.answered()
+        self.assertEqual(self.browser.text("#scope-dial"), "Library both-books")
+        self.browser.one("#scope-dial").click()
+        self.browser.one("#scope-libraries button").click()
+        self.browser.until("document.querySelector('#scope-dial').textContent === 'All books'")
+        self.assertEqual(call("/v1/libraries")[1]["libraries"], [])
+
     def test_an_address_asks_its_question_and_going_back_asks_the_last_one(self):
         book = call("/v1/books")[1]["books"][0]["book"][:12]
         settings = "&evidence_passages=3&order=score&model=nobody"

@@ -1,7 +1,7 @@
 //! What can go wrong, and what to do about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use quire_corpus::ChunkId;
 use quire_index::RankingError;
@@ -106,4 +106,13 @@ pub enum Bm25Error {
     /// Scores that make no ranking: a defect of this crate.
     #[error("the lexical scores make no ranking")]
     Ranking(#[from] RankingError),
+}
+
+impl Bm25Error {
+    pub(crate) fn build(dir: &Path, source: TantivyError) -> Self {
+        Self::Build {
+            dir: dir.to_owned(),
+            source: Box::new(source),
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::files::{self, Fields, MANAGED, META};
 const BATCH: usize = 512;
 
 /// What tantivy sizes its table of terms by, in bytes; the table grows.
-const TABLE_BUDGET: usize = 64 << 20;
+pub(crate) const TABLE_BUDGET: usize = 64 << 20;
 
 /// What was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +42,20 @@ pub struct BuildStats {
 /// # Errors
 /// When the folder is not empty or cannot be written.
 pub fn build(dir: &Path, texts: &[&str]) -> Result<BuildStats, Bm25Error> {
-    let rows = u32::try_from(texts.len()).map_err(|_| Bm25Error::TooMany {
-        passages: texts.len(),
-    })?;
+    in_new_folder(dir, texts.len(), |index| {
+        write_segment(index, texts).map_err(|source| Bm25Error::build(dir, source))
+    })
+}
+
+/// Creates an index in `dir`, which must be empty or absent, has `write` write
+/// its segment of so many rows, and then the file that names it. `write` gives
+/// the number of terms.
+pub(crate) fn in_new_folder(
+    dir: &Path,
+    rows: usize,
+    write: impl FnOnce(&Index) -> Result<u64, Bm25Error>,
+) -> Result<BuildStats, Bm25Error> {
+    let passages = u32::try_from(rows).map_err(|_| Bm25Error::TooMany { passages: rows })?;
     let unwritable = |source: io::Error| Bm25Error::Write {
         dir: dir.to_owned(),
         source,
@@ -55,30 +66,37 @@ pub fn build(dir: &Path, texts: &[&str]) -> Result<BuildStats, Bm25Error> {
             dir: dir.to_owned(),
         });
     }
-    let terms = write_segment(dir, rows, texts).map_err(|source| Bm25Error::Build {
-        dir: dir.to_owned(),
-        source: Box::new(source),
-    })?;
+    let index = create(dir).map_err(|source| Bm25Error::build(dir, source))?;
+    let terms = write(&index)?;
+    write_meta(&index, passages).map_err(|source| Bm25Error::build(dir, source))?;
     fs::remove_file(dir.join(MANAGED)).map_err(unwritable)?;
     fs::File::open(dir)
         .and_then(|folder| folder.sync_all())
         .map_err(unwritable)?;
     Ok(BuildStats {
-        passages: rows,
+        passages,
         terms,
         bytes: bytes_in(dir).map_err(unwritable)?,
     })
 }
 
-/// Writes the segment and then the file that names it. Returns the number of terms.
-fn write_segment(dir: &Path, rows: u32, texts: &[&str]) -> Result<u64, TantivyError> {
+fn create(dir: &Path) -> Result<Index, TantivyError> {
+    let schema = Fields::new().schema;
+    Index::create(MmapDirectory::open(dir)?, schema, files::settings())
+}
+
+/// Writes the file that names the segment.
+fn write_meta(index: &Index, rows: u32) -> Result<(), TantivyError> {
+    let mut meta = serde_json::to_vec_pretty(&files::meta(index, rows))
+        .map_err(|error| TantivyError::InternalError(error.to_string()))?;
+    meta.push(b'\n');
+    Ok(index.directory().atomic_write(Path::new(META), &meta)?)
+}
+
+/// Writes the segment of these texts. Returns the number of terms.
+fn write_segment(index: &Index, texts: &[&str]) -> Result<u64, TantivyError> {
     let fields = Fields::new();
-    let index = Index::create(
-        MmapDirectory::open(dir)?,
-        fields.schema.clone(),
-        files::settings(),
-    )?;
-    let segment = index.segment(files::segment(&index, 0));
+    let segment = index.segment(files::segment(index, 0));
     let mut writer = SegmentWriter::for_segment(TABLE_BUDGET, segment)?;
     let mut total = 0;
     for batch in texts.chunks(BATCH) {
@@ -92,14 +110,6 @@ fn write_segment(dir: &Path, rows: u32, texts: &[&str]) -> Result<u64, TantivyEr
         }
     }
     writer.finalize()?;
-
-    let mut meta = serde_json::to_vec_pretty(&files::meta(&index, rows))
-        .map_err(|error| TantivyError::InternalError(error.to_string()))?;
-    meta.push(b'\n');
-    index
-        .directory()
-        .atomic_write(Path::new(META), &meta)
-        .map_err(TantivyError::from)?;
     Ok(total)
 }
 

@@ -16,6 +16,7 @@ mod lock;
 mod machine;
 mod manifest;
 mod mapped;
+mod named;
 mod passage_ids;
 mod passages;
 mod ranking;
@@ -39,6 +40,9 @@ pub use manifest::{
     SourceRecord,
 };
 pub use mapped::{FaultWatch, MapError, Mapped, MappingFault, guarded};
+pub use named::{
+    FoundLibrary, LibraryError, LibraryName, NamedLibrary, ParseLibraryNameError, Pointed,
+};
 pub use passage_ids::PassageIds;
 pub use passages::{
     CHAPTERS_FILE, ChapterRecord, PASSAGES_FILE, PassageError, PassageRecord, PassageTable,

@@ -3,9 +3,12 @@
 //! ```text
 //! <data>/indexes/<book>/<recipe>/      committed artifacts of books
 //! <data>/libraries/<set>/<recipe>/     committed artifacts of sets of books
+//! <data>/names/                        libraries by name
 //! <data>/staging/                      artifacts being built, locks, trash
 //! <data>/cache/verified/               which large files were found whole
 //! ```
+
+mod remove;
 
 use std::fs;
 use std::io;
@@ -14,11 +17,13 @@ use std::path::{Path, PathBuf};
 use quire_corpus::BookId;
 
 use crate::artifact::ArtifactError;
-use crate::io_error::{create_folder, entries, remove_folder, sync_folder};
+use crate::io_error::{create_folder, entries};
 use crate::lock::KeyLock;
 use crate::staging::Left;
-use crate::stamp::Stamps;
-use crate::{ArtifactDir, ArtifactKey, IoError, Kind, ManifestError, RecipeKey, Staging, Subject};
+use crate::{
+    ArtifactDir, ArtifactKey, IoError, Kind, LibraryName, ManifestError, RecipeKey, Staging,
+    Subject,
+};
 
 /// How the names of folders begin that are being removed.
 pub(crate) const TRASH: &str = "trash-";
@@ -92,6 +97,20 @@ pub enum StoreError {
         /// What it builds.
         key: ArtifactKey,
     },
+    /// Libraries have the book that is to be removed.
+    #[error(
+        "book {} is in {}; take it out first: `quire library remove {} {}`",
+        book.short(),
+        libraries.iter().map(|name| format!("library {name}")).collect::<Vec<_>>().join(", "),
+        libraries.first().map_or("NAME", LibraryName::as_str),
+        book.short()
+    )]
+    InLibrary {
+        /// The book.
+        book: BookId,
+        /// The libraries, by name; at least one.
+        libraries: Vec<LibraryName>,
+    },
     /// Too little or something else was given for a book's id.
     #[error(
         "'{prefix}' is not the beginning of a book's id: \
@@ -143,6 +162,11 @@ impl Store {
         &self.root
     }
 
+    /// Where the artifact of a key lies, whether it is there or not.
+    pub fn path_of(&self, key: ArtifactKey) -> PathBuf {
+        self.root.join(key.place())
+    }
+
     fn staging_path(&self, name: &str) -> PathBuf {
         self.root.join("staging").join(name)
     }
@@ -161,7 +185,7 @@ impl Store {
         recipe: RecipeKey,
     ) -> Result<Option<ArtifactDir>, ArtifactError> {
         let key = ArtifactKey::new(subject, recipe);
-        let path = self.root.join(key.place());
+        let path = self.path_of(key);
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(IoError::of("open", &path)(error).into()),
@@ -325,87 +349,6 @@ impl Store {
             .collect();
         keys.sort_unstable();
         Ok(keys)
-    }
-
-    /// Removes all of a book: every artifact of it, every library that holds
-    /// it, and unfinished builds of it. Returns the keys of the artifacts
-    /// that were there, in the order in which they were removed.
-    ///
-    /// Each artifact vanishes at once, libraries before the books in them.
-    /// Readers that have one mapped keep it until they close it.
-    ///
-    /// # Errors
-    /// When another process is building one of these (nothing is removed
-    /// then), or when the operating system refuses.
-    pub fn remove(&self, book: BookId) -> Result<Vec<ArtifactKey>, StoreError> {
-        let mut artifacts: Vec<ArtifactKey> = Vec::new();
-        for found in self.artifacts()? {
-            let within = match (found.key.subject, &found.artifact) {
-                (Subject::Book(id), _) => id == book,
-                (Subject::Library(_), Ok(library)) => library.manifest().books.contains(&book),
-                (Subject::Library(_), Err(_)) => false,
-            };
-            if within {
-                artifacts.push(found.key);
-            }
-        }
-        artifacts.sort_by_key(|key| (key.subject.kind() == Kind::Book, *key));
-        let mut unfinished = self.unfinished()?;
-        unfinished.retain(|key| key.subject == Subject::Book(book));
-        if artifacts.is_empty() && unfinished.is_empty() {
-            return Ok(artifacts);
-        }
-        create_folder(&self.root.join("staging"))?;
-        self.sweep()?;
-        let mut keys: Vec<ArtifactKey> = artifacts.iter().chain(&unfinished).copied().collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let mut locks = Vec::with_capacity(keys.len());
-        for key in keys {
-            let lock = KeyLock::try_acquire(&self.lock_path(key))?;
-            locks.push(lock.ok_or(StoreError::Busy { key })?);
-        }
-        for key in &unfinished {
-            self.discard(&self.staging_path(&key.staging_name()), *key)?;
-        }
-        for key in &artifacts {
-            self.discard(&self.root.join(key.place()), *key)?;
-            let stamps = Stamps::of(&self.root, &key.staging_name());
-            remove_folder(stamps.folder())?;
-        }
-        for lock in locks {
-            lock.remove()?;
-        }
-        tracing::info!(%book, artifacts = artifacts.len(), "book removed");
-        Ok(artifacts)
-    }
-
-    /// Moves a folder out of sight at once, then removes it at leisure.
-    fn discard(&self, folder: &Path, key: ArtifactKey) -> Result<(), IoError> {
-        let trash = self.staging_path(&format!("{TRASH}{}", key.staging_name()));
-        remove_folder(&trash)?;
-        match fs::rename(folder, &trash) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            renamed => renamed.map_err(IoError::of("remove", folder))?,
-        }
-        if let Some(parent) = folder.parent() {
-            sync_folder(parent)?;
-            // Left if another recipe, or something foreign, is in it.
-            if parent.file_name() != Some("staging".as_ref()) {
-                let _ = fs::remove_dir(parent);
-            }
-        }
-        remove_folder(&trash)
-    }
-
-    /// Removes what killed removals left. Two processes may be at it at once.
-    fn sweep(&self) -> Result<(), IoError> {
-        for entry in entries(&self.root.join("staging"))? {
-            if entry.file_name().to_string_lossy().starts_with(TRASH) {
-                remove_folder(&entry.path())?;
-            }
-        }
-        Ok(())
     }
 }
 

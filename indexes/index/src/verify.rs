@@ -110,8 +110,8 @@ impl Store {
     }
 
     /// What lies in the store's folders and is no artifact: foreign files,
-    /// which queries ignore, unfinished builds, and what a killed removal
-    /// left.
+    /// which queries ignore, unfinished builds, what a killed removal left,
+    /// and names of libraries that cannot be used.
     ///
     /// # Errors
     /// When a folder cannot be listed.
@@ -156,7 +156,9 @@ impl Store {
                     Kind::Book => {
                         "index the same source again to finish it, or `quire rm` the book"
                     }
-                    Kind::Library => "nothing: the next search over these books finishes it",
+                    Kind::Library => {
+                        "nothing: whoever next needs a library of these books finishes it"
+                    }
                 };
                 findings.push(note(format!("is an unfinished build of {key}"), remedy));
             } else if name
@@ -167,6 +169,7 @@ impl Store {
                 findings.push(foreign(entry.path()));
             }
         }
+        findings.extend(self.name_findings()?);
         Ok(findings)
     }
 
@@ -277,7 +280,7 @@ fn unlisted(artifact: &ArtifactDir) -> Result<Vec<Finding>, IoError> {
         .collect())
 }
 
-fn foreign(path: PathBuf) -> Finding {
+pub(crate) fn foreign(path: PathBuf) -> Finding {
     Finding {
         severity: Severity::Warning,
         path,

@@ -3,11 +3,13 @@
 mod answer;
 mod bench;
 mod eval;
+mod library;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use quire_index::LibraryName;
 
 pub use answer::{
     AnswerArgs, AnswerLanguage, AskArgs, EvidenceOrder, PromptsCommand, PromptsExportArgs,
@@ -18,6 +20,9 @@ pub use bench::{
     BenchPutArgs, BenchRequestArgs,
 };
 pub use eval::{EvalBy, EvalCommand, EvalCompareArgs, EvalOver, EvalReportArgs, EvalRunArgs};
+pub use library::{
+    LibraryCommand, LibraryEditArgs, LibraryListArgs, LibraryRmArgs, LibraryShowArgs, ScopeArgs,
+};
 
 /// From books to ranked evidence: the retrieval baseline for book-length
 /// question answering.
@@ -61,6 +66,7 @@ Examples:
   quire index book.epub novels/          two inputs; folders are read recursively
   quire index --encoding big5 hong.txt   when the detected encoding is wrong
   quire index longbook_qa_eng.jsonl      InfiniteBench: each distinct context is a book
+  quire index --library sea novels/      and put them into the library `sea`
   curl -s URL | quire index -            from standard input
 
 A book that is already indexed costs only the reading and the hash. Stopped at
@@ -71,11 +77,14 @@ any moment, the next run goes on from the last finished batch.")]
 Examples:
   quire search \"Where was the balance repaired?\"
   quire search --book 3f9a01 --evidence-passages 3 \"船为什么改名？\"
+  quire search --library dickens \"Who keeps the shop?\"
   quire search --explain \"...\"   rank and score of each hit in each stage
   quire search --json \"...\"      the same with everything, for programs
   quire search - < question.txt
 
-Without --book every book indexed under the current settings is searched.")]
+Without --book and --library every book indexed under the current settings is
+searched. Of several books it is said how the best passages are shared among
+them.")]
     Search(SearchArgs),
     /// Answer a question from the books, with the evidence
     #[command(after_long_help = "\
@@ -141,6 +150,18 @@ from the others are enough (four at least).")]
     Show(ShowArgs),
     /// Remove books from the index
     Rm(RmArgs),
+    /// Keep books together as libraries, to be searched as one
+    #[command(after_long_help = "\
+Examples:
+  quire library create dickens bleak-house.epub hard-times.txt
+  quire library add dickens great-expectations.epub
+  quire search --library dickens \"Who keeps the shop?\"
+  quire library show dickens
+
+A library's index is put together from those of its books; nothing is embedded
+again. A book may be in any number of libraries.")]
+    #[command(subcommand)]
+    Library(LibraryCommand),
     /// Check every stored file and say what is wrong and how to mend it
     Verify(VerifyArgs),
     /// Evaluate on data sets: retrieval stage by stage, and answers
@@ -318,6 +339,9 @@ pub struct IndexArgs {
     /// Refuse a file with undecodable bytes or unreadable parts
     #[arg(long, env = "QUIRE_STRICT", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub strict: Option<bool>,
+    /// Put the books into this library as well; it is created if there is none
+    #[arg(long, value_name = "NAME")]
+    pub library: Option<LibraryName>,
     /// Print one JSON document (docs/json.md)
     #[arg(long)]
     pub json: bool,
@@ -332,9 +356,8 @@ pub struct SearchArgs {
     /// The question, or - to read it from standard input
     #[arg(value_name = "QUESTION")]
     pub question: String,
-    /// Search only this book; may be given again. Four or more digits of its id
-    #[arg(long, value_name = "ID")]
-    pub book: Vec<String>,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
     /// Show each hit's rank and score in each stage
     #[arg(long)]
     pub explain: bool,

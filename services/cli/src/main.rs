@@ -73,6 +73,7 @@ fn run(cli: Cli) -> Result<Ending> {
         Command::Books(args) => commands::books::run(&context, args),
         Command::Show(args) => commands::show::run(&context, args),
         Command::Rm(args) => commands::rm::run(&context, args),
+        Command::Library(command) => commands::library::run(&mut context, command),
         Command::Verify(args) => commands::verify::run(&context, args),
         Command::Eval(args) => commands::eval::run(&mut context, args),
         Command::Bench(args) => commands::bench::run(&mut context, *args),

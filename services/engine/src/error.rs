@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use quire_corpus::{BookId, ChunkId};
-use quire_index::RecipeKey;
+use quire_index::{LibraryName, RecipeKey};
 use quire_model::{ModelError, Stop};
 
 use crate::BudgetError;
@@ -83,6 +83,17 @@ pub enum EngineError {
         /// The recipe that was asked for.
         recipe: RecipeKey,
     },
+    /// The book to take out of a library is not in it.
+    #[error("book {} is not in library '{name}'; `quire library show {name}` lists its books", book.short())]
+    NotInLibrary {
+        /// The library.
+        name: LibraryName,
+        /// The book.
+        book: BookId,
+    },
+    /// A library by its name cannot be found or changed.
+    #[error(transparent)]
+    Library(#[from] quire_index::LibraryError),
     /// No book at all was named or is indexed.
     #[error("there is no book to search; run `quire index PATH` first")]
     NoBooks,

@@ -13,8 +13,10 @@ mod error;
 mod evidence;
 mod library;
 mod models;
+mod named;
 mod recipe;
 mod search;
+mod shares;
 mod trace;
 mod verify;
 mod view;
@@ -29,9 +31,11 @@ pub use budgets::{BudgetError, Budgets};
 pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};
 pub use error::{EngineError, StageName};
 pub use models::{ModelSource, Models};
+pub use named::{EditedLibrary, LibraryEdit, edit_library};
 pub use quire_bm25::Highlighter;
 pub use recipe::{CutSettings, RecipeError, given_passages, recipe};
 pub use search::{Search, SearchHit, search, search_within};
+pub use shares::{BookShares, Share, Shares};
 pub use trace::{
     EvidenceStage, Fingerprint, Place, Ranked, RerankStage, Scored, Stage, Timing, Trace,
 };

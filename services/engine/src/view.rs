@@ -1,5 +1,7 @@
 //! Books opened for searching.
 
+mod open_book;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -9,109 +11,18 @@ use quire_bm25::Bm25Index;
 use quire_corpus::{BookId, ChunkId};
 use quire_dense::DenseIndex;
 use quire_index::{
-    ArtifactDir, BookArtifact, ChapterRecord, LibraryId, Manifest, Passage, PassageIds, RRF_K,
-    Ranking, Recipe, RecipeKey, Store, guarded,
+    LibraryError, LibraryId, LibraryName, Passage, PassageIds, RRF_K, Ranking, Recipe, RecipeKey,
+    Store, Subject, guarded,
 };
 
-use crate::build::{DENSE, LEXICAL, tool};
+use self::open_book::Views;
+pub use self::open_book::{OpenBook, title_of};
+use crate::build::tool;
 use crate::recipe::room_for_passage;
 use crate::trace::Fingerprint;
 use crate::{Blend, Budgets, EngineError, Models, StageName, library};
 
 type Failure = Box<dyn Error + Send + Sync>;
-
-/// One book, opened: both views, text and passages. Every file was checked
-/// against its manifest when it was opened. To be shared by any number of
-/// [`View`]s.
-pub struct OpenBook {
-    id: BookId,
-    title: String,
-    dir: ArtifactDir,
-    artifact: BookArtifact,
-    views: Views,
-}
-
-/// Both views of one artifact, over the same passages.
-struct Views {
-    lexical: Bm25Index,
-    dense: DenseIndex,
-}
-
-impl Views {
-    fn open(artifact: &ArtifactDir, passages: PassageIds) -> Result<Self, EngineError> {
-        let failed = |source: Failure| EngineError::Open {
-            path: artifact.path().to_owned(),
-            source,
-        };
-        let passages = Arc::new(passages);
-        let recipe = &artifact.manifest().recipe;
-        let folder = |name| artifact.path().join(name);
-        let lexical = Bm25Index::open(&folder(LEXICAL), passages.clone(), &recipe.analyzer);
-        let dense = DenseIndex::open(&folder(DENSE), passages, &recipe.vectors.graph);
-        Ok(Self {
-            lexical: lexical.map_err(|error| failed(error.into()))?,
-            dense: dense.map_err(|error| failed(error.into()))?,
-        })
-    }
-}
-
-impl OpenBook {
-    /// Opens a book's artifact under a recipe.
-    ///
-    /// # Errors
-    /// When the book is not indexed under the recipe, or a file is missing or
-    /// damaged.
-    pub fn open(store: &Store, book: BookId, recipe: &Recipe) -> Result<Arc<Self>, EngineError> {
-        let recipe = recipe.key();
-        let dir = store
-            .find(book, recipe)?
-            .ok_or(EngineError::NotIndexed { book, recipe })?;
-        dir.check()?;
-        let artifact = BookArtifact::open(&dir)?;
-        let passages = PassageIds::of_books([(book, artifact.table().len() as u32)]);
-        Ok(Arc::new(Self {
-            id: book,
-            title: title_of(&dir),
-            views: Views::open(&dir, passages)?,
-            artifact,
-            dir,
-        }))
-    }
-
-    /// The book.
-    pub fn id(&self) -> BookId {
-        self.id
-    }
-
-    /// Its title.
-    pub fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// How many passages it has.
-    pub fn passages(&self) -> usize {
-        self.artifact.table().len()
-    }
-
-    /// Its chapters, in order.
-    pub fn chapters(&self) -> &[ChapterRecord] {
-        self.artifact.chapters()
-    }
-
-    /// A passage with its text.
-    ///
-    /// # Errors
-    /// When the book has no such passage, or its file changed since it was
-    /// opened.
-    pub fn passage(&self, ordinal: u32) -> Result<Passage, EngineError> {
-        Ok(self.artifact.passage(ordinal)?)
-    }
-
-    /// How it was made.
-    pub fn manifest(&self) -> &Manifest {
-        self.dir.manifest()
-    }
-}
 
 /// What a query searches: one book or several.
 pub struct View {
@@ -180,7 +91,19 @@ impl View {
         let books = books
             .iter()
             .map(|&book| OpenBook::open(store, book, recipe));
-        let books = by_id(books.collect::<Result<_, _>>()?);
+        Self::library_of(store, books.collect::<Result<_, _>>()?, recipe)
+    }
+
+    /// [`open_library`](Self::open_library) over books that are open.
+    ///
+    /// # Errors
+    /// When no book is given, and those of `open_library`.
+    pub fn library_of(
+        store: &Store,
+        books: Vec<Arc<OpenBook>>,
+        recipe: &Recipe,
+    ) -> Result<Self, EngineError> {
+        let books = by_id(books);
         if books.is_empty() {
             return Err(EngineError::NoBooks);
         }
@@ -192,6 +115,48 @@ impl View {
         let mut view = Self::new(name, views.lexical, Dense::OfLibrary(views.dense), books)?;
         view.folders.push(library.path().to_owned());
         Ok(view)
+    }
+
+    /// The library of that name.
+    ///
+    /// # Errors
+    /// When there is none, and those of [`open_library`](Self::open_library).
+    pub fn open_named(
+        store: &Store,
+        name: &LibraryName,
+        recipe: &Recipe,
+    ) -> Result<Self, EngineError> {
+        loop {
+            let library = store.library(name)?;
+            let Some(library) = library else {
+                return Err(LibraryError::Unknown(name.clone()).into());
+            };
+            match Self::open_library(store, &library.books, recipe) {
+                // An artifact goes when its library changes, perhaps while it
+                // is being opened.
+                Err(_) if store.library(name)?.as_ref() != Some(&library) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// The books as a recorded query searched them: by their library's
+    /// artifact if it had that, or else together.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_recorded(
+        store: &Store,
+        books: &[BookId],
+        recipe: &Recipe,
+        recorded: &Fingerprint,
+    ) -> Result<Self, EngineError> {
+        let library = Subject::from(LibraryId::of_books(books)).to_string();
+        if recorded.artifact == library {
+            Self::open_library(store, books, recipe)
+        } else {
+            Self::open(store, books, recipe)
+        }
     }
 
     fn new(
@@ -353,17 +318,4 @@ fn passage_ids(books: &BTreeMap<BookId, Arc<OpenBook>>) -> Arc<PassageIds> {
     let counts = books.iter();
     let counts = counts.map(|(&id, book)| (id, book.artifact.table().len() as u32));
     Arc::new(PassageIds::of_books(counts))
-}
-
-/// The title of a book, or else the name of its file.
-pub fn title_of(artifact: &ArtifactDir) -> String {
-    let source = artifact.manifest().source.as_ref();
-    let title = source.and_then(|source| source.title.clone());
-    let file = || {
-        let path = Path::new(source?.path.as_deref()?);
-        Some(path.file_stem()?.to_string_lossy().into_owned())
-    };
-    title
-        .or_else(file)
-        .unwrap_or_else(|| artifact.key().subject.to_string())
 }

@@ -214,10 +214,9 @@ impl Ask {
             .timeout_ms
             .map_or(app.config.times.answer, Duration::from_millis);
         let deadline = asked.at + time;
-        let scope = request.scope.as_ref().map(|scope| scope.books.as_slice());
         let gone = CancelOnDrop::default();
         let ask = Self {
-            scope: app.shelf.scope(scope)?,
+            scope: app.shelf.scope(request.scope.as_ref())?,
             call: Call::new().until(deadline).cancelled_by(&gone.0),
             model: Arc::clone(model),
             asked: asked.clone(),

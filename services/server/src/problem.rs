@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use quire_answer::AnswerError;
 use quire_corpus::BookId;
 use quire_engine::EngineError;
-use quire_index::StoreError;
+use quire_index::{LibraryError, LibraryName, StoreError};
 use quire_indexer::jobs::JobError;
 use quire_model::Stop;
 use quire_traces::TraceError;
@@ -62,6 +62,8 @@ codes! {
     BadRequest "bad_request" 400 "The request is not of the shape asked for" "Correct the request; /openapi.json has its shape.";
     /// Not a book's id, nor the beginning of one.
     BadId "bad_id" 400 "This is no id" "Give an id as another answer named it; of a book's id the first four or more hexadecimal digits are enough.";
+    /// Not a name that a library can have.
+    BadName "bad_name" 400 "This is no name of a library" "Use 1 to 64 letters and digits of any script, and - _ . after the first.";
     /// No key was shown, or none that is known.
     Unauthorized "unauthorized" 401 "A key is needed" "Send 'Authorization: Bearer KEY' with a key of this service.";
     /// The key does not allow it.
@@ -74,6 +76,8 @@ codes! {
     NoRoute "no_route" 404 "There is nothing here" "See /docs for what there is.";
     /// There is no such book.
     UnknownBook "unknown_book" 404 "There is no such book" "See GET /v1/books for the books there are.";
+    /// There is no such library.
+    UnknownLibrary "unknown_library" 404 "There is no such library" "See GET /v1/libraries for the libraries there are.";
     /// There is no such passage.
     UnknownChunk "unknown_chunk" 404 "There is no such passage" "Use a passage id from a search; passages of a book are numbered from 0.";
     /// There is no such model.
@@ -92,6 +96,12 @@ codes! {
     Busy "busy" 409 "The book is being indexed" "Wait until its indexing has ended, then try again.";
     /// The book's files are damaged.
     DamagedBook "damaged_book" 409 "The book's index is damaged" "Delete the book and index it again.";
+    /// There is a library of that name.
+    LibraryExists "library_exists" 409 "There is such a library already" "Add books to it with PUT /v1/libraries/{name}/books/{id}, or choose another name.";
+    /// The library cannot be searched.
+    DamagedLibrary "damaged_library" 409 "The library cannot be searched" "Index its books again, or delete the library and create it again; its books stay.";
+    /// A library has the book.
+    InLibrary "in_library" 409 "A library has the book" "Take the book out of the libraries named first, with DELETE /v1/libraries/{name}/books/{id}.";
     /// The body is too large.
     TooLarge "too_large" 413 "The body is too large" "Send less at once.";
     /// The body's kind is another.
@@ -116,6 +126,8 @@ codes! {
     PromptTooLong "prompt_too_long" 422 "The prompt is too long for the answer model" "Ask for less evidence with budgets.evidence_tokens.";
     /// There is no book to search.
     NoBooks "no_books" 422 "There is no book to search" "Add a book with POST /v1/books.";
+    /// The library would have no book.
+    EmptyLibrary "empty_library" 422 "A library has at least one book" "Name a book, or delete the library instead.";
     /// Too much waits already.
     QueueFull "queue_full" 429 "Too many requests are waiting" "Try again after the time in Retry-After.";
     /// The client went away.
@@ -331,6 +343,11 @@ pub(crate) fn stopped(stage: &str, stop: Stop) -> Problem {
 
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
+        let error = match error {
+            EngineError::Library(error) => return error.into(),
+            EngineError::Store(error) => return error.into(),
+            error => error,
+        };
         match &error {
             EngineError::EmptyQuestion => Self::new(Code::EmptyQuestion, "The question is empty."),
             EngineError::Budget(budget) => Self::new(Code::OutOfRange, sentence(budget)),
@@ -340,6 +357,10 @@ impl From<EngineError> for Problem {
             }
             EngineError::NoBooks => Self::new(Code::NoBooks, "There is no book to search."),
             EngineError::NotIndexed { book, .. } => unknown_book(&book.to_string()),
+            EngineError::NotInLibrary { name, book } => Self::new(
+                Code::UnknownBook,
+                format!("Book {book} is not in the library {name}."),
+            ),
             EngineError::NoPassage(chunk) => {
                 Self::new(Code::UnknownChunk, format!("There is no passage {chunk}."))
             }
@@ -352,8 +373,39 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Busy { .. } => Self::new(Code::Busy, "The book is being indexed just now."),
+            StoreError::InLibrary { libraries, .. } => {
+                let names: Vec<&str> = libraries.iter().map(LibraryName::as_str).collect();
+                let detail = format!("The book is in these libraries: {}.", names.join(", "));
+                Self::new(Code::InLibrary, detail)
+            }
             StoreError::Unknown { prefix } => unknown_book(prefix),
             _ => Self::new(Code::StorageRefused, "The disk refused the change.").because(&error),
+        }
+    }
+}
+
+impl From<LibraryError> for Problem {
+    fn from(error: LibraryError) -> Self {
+        match error {
+            LibraryError::Unknown(name) => {
+                Self::new(Code::UnknownLibrary, format!("There is no library {name}."))
+            }
+            LibraryError::Exists(name) => Self::new(
+                Code::LibraryExists,
+                format!("There is a library {name} already."),
+            ),
+            LibraryError::Empty(name) => Self::new(
+                Code::EmptyLibrary,
+                format!("The library {name} would have no book."),
+            ),
+            LibraryError::Damaged { ref name, .. } => {
+                let detail = format!("The library {name} cannot be searched: its file is damaged.");
+                Self::new(Code::DamagedLibrary, detail).because(&error)
+            }
+            LibraryError::Store(error) => error.into(),
+            LibraryError::Io(_) => {
+                Self::new(Code::StorageRefused, "The disk refused the change.").because(&error)
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod chunks;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod jobs;
+pub(crate) mod libraries;
 pub(crate) mod page;
 pub(crate) mod search;
 pub(crate) mod stream;
@@ -22,7 +23,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use quire_model::{Call, CancelFlag};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -48,6 +49,18 @@ pub(crate) fn table() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
                 .layer(DefaultBodyLimit::disable()),
         ),
         ("/v1/books/{id}", get(books::get).delete(books::delete)),
+        (
+            "/v1/libraries",
+            get(libraries::list).post(libraries::create),
+        ),
+        (
+            "/v1/libraries/{name}",
+            get(libraries::get).delete(libraries::delete),
+        ),
+        (
+            "/v1/libraries/{name}/books/{id}",
+            put(libraries::put_book).delete(libraries::delete_book),
+        ),
         ("/v1/chunks/{id}", get(chunks::get)),
         ("/v1/jobs", get(jobs::list)),
         ("/v1/jobs/{id}", get(jobs::get)),

@@ -1,25 +1,29 @@
-//! The books that are open. A thread of its own opens what is new on disk and
+//! The books and libraries that are open. A thread of its own opens what is new on disk and
 //! lets go of what is gone; a query keeps what it began with.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod libraries;
+mod state;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use quire_corpus::BookId;
 use quire_engine::{EngineError, OpenBook, View};
-use quire_index::{IoError, Recipe, Store, StoreError};
+use quire_index::{ArtifactKey, IoError, LibraryName, Recipe, Store, StoreError};
 
-use crate::problem::{Code, Problem, ambiguous_book, chain, unknown_book};
+pub use self::libraries::{LibraryStanding, OpenLibrary};
+use self::state::{Place, Stamp, State};
+
+use crate::problem::{Code, Problem, chain};
 use crate::telemetry::Metrics;
-use crate::wire::LeftOut;
+use crate::wire::{self, LeftOut};
 
 /// Views kept, the least recently used go first.
 const VIEWS: usize = 64;
-/// Digits of a book's id that are at least to be given.
-const SHORTEST_PREFIX: usize = 4;
 
 /// The open books.
 pub struct Shelf {
@@ -33,28 +37,8 @@ struct Shared {
     recipe: Recipe,
     metrics: Arc<Metrics>,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    places: BTreeMap<BookId, Place>,
-    /// Being deleted: not to be opened again.
-    withdrawn: BTreeSet<BookId>,
-    views: HashMap<Vec<BookId>, (Arc<View>, u64)>,
-    /// Counts the uses of views.
-    uses: u64,
-    /// Whether the disk was looked at to the end once.
-    looked: bool,
-    /// Why the last look failed.
-    failed: Option<String>,
-    closed: bool,
-}
-
-/// A book on the shelf.
-#[derive(Clone)]
-struct Place {
-    stamp: Stamp,
-    book: Standing,
+    /// Held while a library is opened.
+    opening_libraries: Mutex<()>,
 }
 
 /// Whether a book can be searched.
@@ -66,16 +50,11 @@ pub enum Standing {
     Damaged,
 }
 
-/// What tells one artifact of a book from a later one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    identity: u64,
-}
-
 /// What a query searches.
 pub struct Scope {
     books: Vec<Arc<OpenBook>>,
+    /// The library that these are the books of, if it was that which was named.
+    library: Option<(LibraryName, Arc<View>)>,
     /// Books that it would have searched, were they whole.
     pub left_out: Vec<LeftOut>,
 }
@@ -97,6 +76,7 @@ impl Shelf {
             recipe,
             metrics,
             state: Mutex::default(),
+            opening_libraries: Mutex::default(),
         });
         // One pending poke stands for any number.
         let (poke, pokes) = mpsc::sync_channel(1);
@@ -190,11 +170,17 @@ impl Shelf {
         }
     }
 
-    /// The books that are named, or all that are open.
+    /// What is named, or all books that are open.
     ///
     /// # Errors
-    /// When one is not there or damaged, or there is none at all.
-    pub fn scope(&self, named: Option<&[String]>) -> Result<Scope, Problem> {
+    /// When the library or a book is not there or damaged, or there is no book
+    /// at all.
+    pub fn scope(&self, named: Option<&wire::Scope>) -> Result<Scope, Problem> {
+        let named = match named {
+            Some(wire::Scope::Library(name)) => return self.scope_of_library(name),
+            Some(wire::Scope::Books(books)) => Some(books),
+            None => None,
+        };
         let state = lock(&self.shared.state);
         let Some(named) = named else {
             if !state.looked {
@@ -205,6 +191,7 @@ impl Shelf {
             let broken = broken.filter(|(_, place)| matches!(place.book, Standing::Damaged));
             return Ok(Scope {
                 books: state.open().cloned().collect(),
+                library: None,
                 left_out: broken
                     .map(|(&book, _)| LeftOut {
                         book,
@@ -229,6 +216,7 @@ impl Shelf {
         }
         Ok(Scope {
             books: books.into_values().collect(),
+            library: None,
             left_out: Vec::new(),
         })
     }
@@ -239,6 +227,9 @@ impl Shelf {
     /// # Errors
     /// When there is no book, or a file is damaged.
     pub fn view(&self, scope: &Scope) -> Result<Arc<View>, EngineError> {
+        if let Some((_, view)) = &scope.library {
+            return Ok(Arc::clone(view));
+        }
         let ids: Vec<BookId> = scope.books.iter().map(|book| book.id()).collect();
         let mut state = lock(&self.shared.state);
         state.uses += 1;
@@ -274,6 +265,11 @@ impl Shelf {
                 place.stamp = Stamp::UNKNOWN;
             }
         }
+        if let Some((name, _)) = &scope.library
+            && let Some(place) = state.libraries.get_mut(name)
+        {
+            place.stamp = Some(Stamp::UNKNOWN);
+        }
         drop(state);
         self.poke();
     }
@@ -282,9 +278,11 @@ impl Shelf {
     /// that may wait.
     ///
     /// # Errors
-    /// When it is being indexed or the disk refuses; the book is then back on
-    /// the shelf soon.
+    /// When a library has it; when it is being indexed or the disk refuses, and
+    /// the book is then back on the shelf soon.
     pub fn delete(&self, id: BookId) -> Result<usize, StoreError> {
+        // Here as well, so that a book that stays never leaves the shelf.
+        self.shared.store.check_in_no_library(id)?;
         {
             let mut state = lock(&self.shared.state);
             state.withdrawn.insert(id);
@@ -306,18 +304,28 @@ impl Drop for Shelf {
 impl Shared {
     /// Makes the shelf what the disk is.
     fn look(&self) {
-        let found = match self.found() {
-            Ok(found) => found,
+        let looked = self.look_at_books().and_then(|()| self.look_at_libraries());
+        let mut state = lock(&self.state);
+        match looked {
+            Ok(()) => {
+                state.looked = true;
+                state.failed = None;
+            }
             Err(error) => {
                 let error = chain(&error);
-                let mut state = lock(&self.state);
                 if state.failed.as_ref() != Some(&error) {
                     tracing::error!(error, "the books cannot be listed");
                 }
                 state.failed = Some(error);
                 return;
             }
-        };
+        }
+        drop(state);
+        self.count();
+    }
+
+    fn look_at_books(&self) -> Result<(), IoError> {
+        let found = self.found()?;
         let gone: Vec<BookId> = {
             let state = lock(&self.state);
             let books = state.places.keys();
@@ -333,12 +341,7 @@ impl Shared {
         for (id, stamp) in found {
             self.renew(id, stamp);
         }
-        {
-            let mut state = lock(&self.state);
-            state.looked = true;
-            state.failed = None;
-        }
-        self.count();
+        Ok(())
     }
 
     /// Opens a book unless it is open as it is on disk.
@@ -382,11 +385,8 @@ impl Shared {
     }
 
     fn artifact_path(&self, id: BookId) -> PathBuf {
-        // As the store lays artifacts out: see its documentation.
-        let books = self.store.root().join("indexes");
-        books
-            .join(id.to_string())
-            .join(self.recipe.key().to_string())
+        let key = ArtifactKey::new(id, self.recipe.key());
+        self.store.path_of(key)
     }
 
     /// Opens a book; none if it is gone by now.
@@ -405,79 +405,6 @@ impl Shared {
                 tracing::error!(book = %id, error = chain(&error), "book cannot be opened");
                 Some(Standing::Damaged)
             }
-        }
-    }
-}
-
-impl State {
-    fn open(&self) -> impl Iterator<Item = &Arc<OpenBook>> {
-        self.places.values().filter_map(|place| match &place.book {
-            Standing::Open(book) => Some(book),
-            Standing::Damaged => None,
-        })
-    }
-
-    /// Lets go of a book and of every view that holds it.
-    fn take(&mut self, id: BookId) {
-        self.places.remove(&id);
-        self.views.retain(|books, _| !books.contains(&id));
-    }
-
-    /// Whether these very books stand on the shelf.
-    fn holds(&self, books: &[Arc<OpenBook>]) -> bool {
-        books.iter().all(|book| {
-            matches!(
-                self.places.get(&book.id()),
-                Some(Place { book: Standing::Open(held), .. }) if Arc::ptr_eq(held, book)
-            )
-        })
-    }
-
-    fn resolve(&self, given: &str) -> Result<BookId, Problem> {
-        let digits = given.to_ascii_lowercase();
-        let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        if !hexadecimal || !(SHORTEST_PREFIX..=64).contains(&digits.len()) {
-            let detail =
-                "A book's id has 64 hexadecimal digits, of which at least four are to be given.";
-            return Err(Problem::new(Code::BadId, detail));
-        }
-        let candidates: Vec<BookId> = match digits.parse() {
-            Ok(id) => self
-                .places
-                .contains_key(&id)
-                .then_some(id)
-                .into_iter()
-                .collect(),
-            Err(_) => {
-                let ids = self.places.keys();
-                ids.filter(|id| id.to_string().starts_with(&digits))
-                    .copied()
-                    .collect()
-            }
-        };
-        match candidates[..] {
-            [id] => Ok(id),
-            [] => Err(unknown_book(&digits)),
-            _ => Err(ambiguous_book(&digits, &candidates)),
-        }
-    }
-}
-
-impl Stamp {
-    /// That of no artifact.
-    const UNKNOWN: Self = Self {
-        modified: None,
-        identity: u64::MAX,
-    };
-
-    fn of(metadata: &std::fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let identity = std::os::unix::fs::MetadataExt::ino(metadata);
-        #[cfg(not(unix))]
-        let identity = 0;
-        Self {
-            modified: metadata.modified().ok(),
-            identity,
         }
     }
 }

@@ -17,6 +17,8 @@ use utoipa::ToSchema;
 mod answer;
 mod books;
 mod jobs;
+mod libraries;
+mod shares;
 
 pub use answer::{
     Answer, AnswerBasis, AnswerEvidence, AnswerModelName, AnswerRequest, AnswerResponse, Citation,
@@ -24,6 +26,10 @@ pub use answer::{
 };
 pub use books::{Around, Book, BookList, BookSummary, Chapter, DamagedBook, Deleted, Passage};
 pub use jobs::{JobBook, JobFile, JobList, JobProblem, JobProgress, JobView};
+pub use libraries::{
+    DamagedLibrary, DeletedLibrary, Library, LibraryList, LibraryRequest, LibrarySummary,
+};
+pub use shares::{BookShares, Share, Shares};
 
 /// A question and how to answer it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
@@ -56,12 +62,15 @@ pub struct SearchRequest {
     pub deadline_ms: Option<u64>,
 }
 
-/// Which books are searched.
+/// Which books are searched: `{"books": [...]}` or `{"library": "..."}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Scope {
-    /// Their ids, or at least four digits each that only one id begins with.
-    pub books: Vec<String>,
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Books by their ids, or at least four digits each that only one id
+    /// begins with.
+    Books(Vec<String>),
+    /// The books of the library of that name.
+    Library(String),
 }
 
 /// How far each stage goes; what is absent is as the service has it.
@@ -121,6 +130,10 @@ pub struct SearchResponse {
     pub rerank: Option<RerankDepth>,
     /// The evidence as a whole.
     pub evidence: Evidence,
+    /// How the best passages are shared among the books; absent where one book
+    /// was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
     /// What the answer depends on besides the question.
     #[schema(value_type = Object)]
     pub fingerprint: Fingerprint,
@@ -404,6 +417,7 @@ impl SearchResponse {
                 tokens: trace.evidence.tokens,
                 too_long: trace.evidence.too_long.clone(),
             },
+            shares: Shares::of(view, trace),
             fingerprint: trace.fingerprint.clone(),
             explain: explain.then(|| Explain::of(trace)),
             left_out,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{BudgetArgs, CutArgs, ModelArgs};
+use super::{BudgetArgs, CutArgs, ModelArgs, ScopeArgs};
 
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Answer model")]
@@ -63,9 +63,8 @@ pub struct AskArgs {
     /// An option of a multiple-choice question, for the letters from A on; given 2 to 26 times
     #[arg(long = "option", value_name = "TEXT")]
     pub options: Vec<String>,
-    /// Ask only this book; may be given again. Four or more digits of its id
-    #[arg(long, value_name = "ID")]
-    pub book: Vec<String>,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
     /// In which order the evidence is shown to the model
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = EvidenceOrder::Document)]
     pub order: EvidenceOrder,

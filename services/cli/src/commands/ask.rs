@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use quire_answer::{Language, Task};
 use quire_engine::{
     AnswerTrace, Answered, Answerer, ModelSource, Order, Question, Ranked, Timing, Trace, Unheard,
-    View, answer_within,
+    answer_within,
 };
 use quire_model::Call;
 use quire_server::wire::{Answer, AnswerBasis, Item, PassageLeftOut, Span};
@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::Ending;
 use crate::answering::AnswerSettings;
 use crate::args::{AnswerLanguage, AskArgs, EvidenceOrder};
-use crate::commands::search::{all_books, question, stages, timings};
+use crate::commands::scope::Scope;
+use crate::commands::search::{question, stages, timings};
 use crate::context::Context;
 use crate::loader::Loader;
 use crate::output::{Output, Style, print_json, printable_line};
@@ -41,10 +42,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
     let store = context.store()?;
-    let books = match context.books(&store, &args.book)? {
-        named if named.is_empty() => all_books(&store, &recipe)?,
-        named => named,
-    };
+    let scope = Scope::read(context, &store, &recipe, args.scope)?;
     let mut asked = Question {
         text,
         task: task(args.options)?,
@@ -61,7 +59,7 @@ pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
         budgets,
     };
 
-    let view = View::open(&store, &books, &recipe)?;
+    let view = scope.open(&store, &recipe)?;
     let models = loader.models()?;
     let answerers = answers.answerers(&models);
     let model = answerers.openai.as_ref().unwrap_or(&answerers.extractive);

@@ -1,16 +1,19 @@
 //! `quire search`
 
+mod shares;
+
 use std::io::{self, Read};
 
 use anyhow::{Context as _, Result, bail};
 use quire_corpus::BookId;
-use quire_engine::{Highlighter, ModelSource, Search, Trace, View, search};
+use quire_engine::{Highlighter, ModelSource, Search, Trace, search};
 use quire_index::{Recipe, Store};
-use quire_server::wire::{Hit, Stages};
+use quire_server::wire::{Hit, Shares, Stages};
 use serde::Serialize;
 
 use crate::Ending;
 use crate::args::SearchArgs;
+use crate::commands::scope::Scope;
 use crate::context::Context;
 use crate::loader::Loader;
 use crate::output::{Output, Style, print_json};
@@ -23,6 +26,8 @@ struct Document<'a> {
     question: &'a str,
     books: Vec<BookId>,
     hits: Vec<Hit>,
+    /// `None` where one book was searched.
+    shares: Option<Shares>,
     trace: &'a Trace,
 }
 
@@ -34,14 +39,11 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
     let store = context.store()?;
-    let books = match context.books(&store, &args.book)? {
-        named if named.is_empty() => all_books(&store, &recipe)?,
-        named => named,
-    };
+    let scope = Scope::read(context, &store, &recipe, args.scope)?;
 
     // The model and the index are read from disk at the same time.
     let (models, view) = std::thread::scope(|threads| {
-        let view = threads.spawn(|| View::open(&store, &books, &recipe));
+        let view = threads.spawn(|| scope.open(&store, &recipe));
         (
             loader.models(),
             view.join()
@@ -56,16 +58,26 @@ pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
         .map(|(rank, hit)| Hit::of(&view, &highlighter, rank, hit))
         .collect::<Result<_, _>>()?;
 
+    let shares = Shares::of(&view, &found.trace);
+
     if args.json {
         let books = view.books().map(|(book, _)| book).collect();
         print_json(&Document {
             question: &question,
             books,
             hits,
+            shares,
             trace: &found.trace,
         })?;
     } else {
         print(context.output, &hits, &found, args.explain);
+        if let Some(shares) = &shares {
+            println!();
+            shares::print(shares)?;
+        }
+        if args.explain {
+            println!("\n{}", timings(&found.trace));
+        }
     }
     Ok(Ending::Done)
 }
@@ -151,9 +163,6 @@ fn print(output: Output, hits: &[Hit], found: &Search, explain: bool) {
         for line in text.trim().lines() {
             println!("   {line}");
         }
-    }
-    if explain {
-        println!("\n{}", timings(&found.trace));
     }
 }
 

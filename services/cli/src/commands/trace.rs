@@ -130,7 +130,8 @@ pub fn replay(context: &mut Context, args: TraceReplayArgs) -> Result<Ending> {
             recipe.key()
         );
     }
-    let view = View::open(&context.store()?, &record.books, &recipe)?;
+    let store = context.store()?;
+    let view = View::open_recorded(&store, &record.books, &recipe, &recorded.fingerprint)?;
     let again = search_again(&view, &loader, recorded)?;
     let comparison = compare(recorded, &again);
     let identical = comparison.is_identical();

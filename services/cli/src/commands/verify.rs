@@ -65,7 +65,11 @@ pub fn run(context: &Context, args: VerifyArgs) -> Result<Ending> {
     if books.is_empty() {
         document.others = store.strangers()?.iter().map(said).collect();
     }
-    let sound = document.artifacts.iter().all(|artifact| artifact.sound);
+    let others = document.others.iter();
+    let sound = document.artifacts.iter().all(|artifact| artifact.sound)
+        && others
+            .map(|said| said.severity)
+            .all(|severity| severity != "error");
     if args.json {
         print_json(&document)?;
     } else {

@@ -40,7 +40,14 @@ fn books() -> Value {
         "type": "array",
         "items": {"type": "string"},
         "minItems": 1,
-        "description": "Ids of the books to ask, or four or more digits each that only one id begins with. Without it every book is asked.",
+        "description": "Ids of the books to ask, or four or more digits each that only one id begins with. Without it and without `library` every book is asked.",
+    })
+}
+
+fn library() -> Value {
+    json!({
+        "type": "string",
+        "description": "The name of the library whose books to ask. Not together with `books`.",
     })
 }
 
@@ -54,6 +61,7 @@ fn search() -> Tool {
             "properties": {
                 "query": {"type": "string", "description": "What is looked for: a question or a phrase, in English or Chinese."},
                 "books": books(),
+                "library": library(),
                 "limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "Passages at most; 10 without it."},
             },
             "required": ["query"],
@@ -74,9 +82,10 @@ fn search() -> Tool {
                     },
                     "required": ["id", "title", "url", "text", "rank", "ranks"],
                 }},
+                "shares": {"type": ["object", "null"], "description": "Of several books: how the best passages of each stage are shared among them, and the rank of each book's first one. Null where one book was searched."},
                 "trace_id": {"type": ["string", "null"]},
             },
-            "required": ["results", "trace_id"],
+            "required": ["results", "shares", "trace_id"],
         }),
     )
 }
@@ -120,6 +129,7 @@ fn answer() -> Tool {
                 "question": {"type": "string", "description": "The question, in English or Chinese."},
                 "options": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 26, "description": "The options of a multiple-choice question, for the letters from A on."},
                 "books": books(),
+                "library": library(),
                 "abstain": {"type": "boolean", "description": "Whether the answer may be that the books hold none; the service's own setting without it."},
                 "language": {"type": "string", "enum": ["en", "zh"], "description": "The language to answer in; the question's without it."},
             },

@@ -67,11 +67,24 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments).map_err(|error| Failure::Arguments(error.to_string()))
 }
 
+/// What is asked: some books, a library, or every book.
+fn scope(books: Option<Vec<String>>, library: Option<String>) -> Result<Option<Scope>, Failure> {
+    match (books, library) {
+        (Some(_), Some(_)) => {
+            let fault = "give `books` or `library`, not both";
+            Err(Failure::Arguments(fault.to_owned()))
+        }
+        (Some(books), None) => Ok(Some(Scope::Books(books))),
+        (None, library) => Ok(library.map(Scope::Library)),
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SearchArguments {
     query: String,
     books: Option<Vec<String>>,
+    library: Option<String>,
     limit: Option<usize>,
 }
 
@@ -83,7 +96,7 @@ async fn search(app: &Arc<App>, asked: &Asked, given: SearchArguments) -> Result
     }
     let request = SearchRequest {
         question: given.query,
-        scope: given.books.map(|books| Scope { books }),
+        scope: scope(given.books, given.library)?,
         budgets: Some(BudgetsRequest {
             evidence_passages: Some(limit),
             ..BudgetsRequest::default()
@@ -109,6 +122,7 @@ async fn search(app: &Arc<App>, asked: &Asked, given: SearchArguments) -> Result
     });
     Ok(json!({
         "results": results.collect::<Vec<_>>(),
+        "shares": found.shares,
         "trace_id": found.run.trace_id,
     }))
 }
@@ -170,6 +184,7 @@ struct AnswerArguments {
     question: String,
     options: Option<Vec<String>>,
     books: Option<Vec<String>>,
+    library: Option<String>,
     abstain: Option<bool>,
     language: Option<Language>,
 }
@@ -178,7 +193,7 @@ async fn answer(app: &Arc<App>, asked: &Asked, given: AnswerArguments) -> Result
     let request = AnswerRequest {
         question: given.question,
         options: given.options,
-        scope: given.books.map(|books| Scope { books }),
+        scope: scope(given.books, given.library)?,
         abstain: given.abstain,
         language: given.language,
         ..AnswerRequest::default()

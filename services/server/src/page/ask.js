@@ -4,12 +4,12 @@ import { Trouble, ask, events } from './api.js';
 import * as answer from './answer.js';
 import { announce, byId } from './dom.js';
 import { cite, hideEvidence, showEvidence } from './evidence.js';
-import { library } from './library.js';
 import { options, setOptions, startOptions } from './options.js';
 import { showProblem } from './problem.js';
 import { showRanks } from './ranks.js';
-import { chooseBooks, chosenBooks, startScope } from './scope.js';
+import { scope, scopeInAddress, setScope, startScope } from './scope.js';
 import { setSettings, settings, settingsInAddress, startSettings } from './settings.js';
+import { showShares } from './shares.js';
 import { showTiming } from './timing.js';
 
 let running = null;
@@ -39,10 +39,10 @@ export function startAsking() {
   });
 }
 
-/** What the form holds, for the address: `q=…&books=…&option=…&order=…`. */
+/** What the form holds, for the address: `q=…&books=…&library=…&option=…&order=…`. */
 export function asParameters() {
   const parameters = new URLSearchParams({ q: byId('question').value.trim() });
-  if (chosenBooks().length) parameters.set('books', chosenBooks().map((book) => book.slice(0, 12)).join(','));
+  for (const [name, value] of scopeInAddress()) parameters.set(name, value);
   for (const option of options()) parameters.append('option', option);
   for (const [name, value] of settingsInAddress()) parameters.set(name, value);
   return parameters;
@@ -53,9 +53,7 @@ export function askFrom(parameters) {
   if (shown === String(parameters)) return;
   byId('question').value = parameters.get('q') ?? '';
   grow();
-  const begun = (parameters.get('books') ?? '').split(',').filter(Boolean);
-  const whole = (id) => library.books.find(({ book }) => book.startsWith(id))?.book ?? id;
-  chooseBooks(begun.map(whole));
+  setScope(parameters);
   setOptions(parameters.getAll('option'));
   setSettings(parameters);
   if (byId('question').value) run();
@@ -127,7 +125,7 @@ async function run() {
 function requestOf() {
   const request = { question: byId('question').value.trim(), stream: true, ...settings() };
   if (options().length) request.options = options();
-  if (chosenBooks().length) request.scope = { books: chosenBooks() };
+  if (scope()) request.scope = scope();
   return request;
 }
 
@@ -136,6 +134,7 @@ async function follow(response) {
     if (name === 'evidence') {
       showEvidence(data);
       showRanks(data);
+      showShares(data);
       answer.reading(data);
     } else if (name === 'delta') {
       answer.piece(data);

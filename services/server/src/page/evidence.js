@@ -13,6 +13,7 @@ export function hideEvidence() {
   items = [];
   byId('evidence').replaceChildren();
   byId('ranks').hidden = true;
+  byId('shares').hidden = true;
 }
 
 export function showEvidence({ evidence, books }) {

@@ -1,21 +1,21 @@
-// The books there are, as the rest of the page knows them.
+// The books and libraries there are, as the rest of the page knows them.
 
 import { read } from './api.js';
 
 const watchers = [];
 
-export const library = { books: [], damaged: [], isKnown: false };
+export const library = { books: [], damaged: [], libraries: [], isKnown: false };
 
-/** Calls `watcher` now and whenever the books have changed. */
+/** Calls `watcher` now and whenever the books or libraries have changed. */
 export function watchLibrary(watcher) {
   watchers.push(watcher);
   watcher();
 }
 
 export async function refreshLibrary() {
-  const { books, damaged } = await read('/v1/books');
+  const [{ books, damaged }, { libraries }] = await Promise.all([read('/v1/books'), read('/v1/libraries')]);
   books.sort((a, b) => a.title.localeCompare(b.title));
-  Object.assign(library, { books, damaged, isKnown: true });
+  Object.assign(library, { books, damaged, libraries, isKnown: true });
   for (const watcher of watchers) watcher();
 }
 

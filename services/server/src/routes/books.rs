@@ -61,14 +61,14 @@ pub(crate) async fn find(app: &Arc<App>, id: String) -> Result<Book, Problem> {
 }
 
 /// Removes a book: every index of it. Queries in flight are answered all the
-/// same.
+/// same. A book that a library has is to be taken out of it first.
 #[utoipa::path(delete, path = "/v1/books/{id}", operation_id = "delete_book", tag = "books",
     params(("id" = String, Path, description = "The book's id, or four or more digits it begins with")),
     responses(
         (status = 200, description = "It is gone", body = Deleted),
         (status = 403, description = "forbidden", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 404, description = "unknown_book", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "ambiguous_book, busy", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "ambiguous_book, busy, in_library", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 503, description = "storage_refused", body = ProblemDocument, content_type = "application/problem+json"),
     ))]
 pub(crate) async fn delete(
@@ -83,7 +83,7 @@ pub(crate) async fn delete(
     Ok(json(StatusCode::OK, &deleted.await?))
 }
 
-fn summary(book: &OpenBook) -> BookSummary {
+pub(crate) fn summary(book: &OpenBook) -> BookSummary {
     let manifest = book.manifest();
     BookSummary {
         book: book.id(),

@@ -26,6 +26,12 @@ use crate::problem::{Code, Problem};
         super::upload::upload,
         super::books::get,
         super::books::delete,
+        super::libraries::list,
+        super::libraries::create,
+        super::libraries::get,
+        super::libraries::delete,
+        super::libraries::put_book,
+        super::libraries::delete_book,
         super::chunks::get,
         super::jobs::list,
         super::jobs::get,
@@ -55,6 +61,7 @@ use crate::problem::{Code, Problem};
     tags(
         (name = "search", description = "Asking"),
         (name = "books", description = "What is searched"),
+        (name = "libraries", description = "Books kept together, to be searched as one"),
         (name = "jobs", description = "Uploads that are indexed"),
         (name = "traces", description = "What queries did"),
         (name = "clients", description = "For clients of other services and protocols: OpenAI, Cohere and Jina, text-embeddings-inference, the Model Context Protocol. Errors have those services' shapes."),
@@ -72,7 +79,7 @@ impl utoipa::Modify for Keys {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .description(Some(
-                "Needed where the service has keys. Adding and removing books takes an admin key.",
+                "Needed where the service has keys. Adding and removing books and changing libraries takes an admin key.",
             ))
             .build();
         let components = document.components.get_or_insert_with(Default::default);
@@ -220,8 +227,9 @@ fn write_schema(page: &mut String, name: &str, schema: &Value) {
         page,
         "<h2 id=\"{name}\">{name}</h2><p>{description}</p><table>"
     );
-    // What is flattened into a shape stands in its parts.
-    let parts = schema["allOf"].as_array().cloned().unwrap_or_default();
+    // What is flattened into a shape stands in its parts, as do its choices.
+    let mut parts = schema["allOf"].as_array().cloned().unwrap_or_default();
+    parts.extend(schema["oneOf"].as_array().cloned().unwrap_or_default());
     for part in std::iter::once(schema).chain(&parts) {
         if part["$ref"].is_string() {
             let _ = write!(page, "<tr><td colspan=3>all of {}", shape(part));
@@ -281,7 +289,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::telemetry::ROUTES;
-    use crate::wire::{AnswerRequest, SearchRequest};
+    use crate::wire::{AnswerRequest, LibraryRequest, SearchRequest};
     use std::collections::BTreeSet;
 
     #[test]
@@ -322,11 +330,14 @@ mod tests {
             let example = example.clone();
             match name.as_str() {
                 "SearchRequest" => drop(serde_json::from_value::<SearchRequest>(example).unwrap()),
+                "LibraryRequest" => {
+                    drop(serde_json::from_value::<LibraryRequest>(example).unwrap());
+                }
                 "AnswerRequest" => drop(serde_json::from_value::<AnswerRequest>(example).unwrap()),
                 other => panic!("no type is known here for the example of {other}"),
             }
         }
-        assert_eq!(examples, 2);
+        assert_eq!(examples, 3);
     }
 
     #[test]

@@ -81,7 +81,9 @@ static FILES: LazyLock<BTreeMap<&str, File>> = LazyLock::new(|| {
         "ranks.js" SCRIPT;
         "reader.js" SCRIPT;
         "scope.js" SCRIPT;
+        "scope-libraries.js" SCRIPT;
         "settings.js" SCRIPT;
+        "shares.js" SCRIPT;
         "strings.js" SCRIPT;
         "strings-en.js" SCRIPT;
         "strings-zh.js" SCRIPT;

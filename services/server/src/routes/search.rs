@@ -21,7 +21,7 @@ use crate::request::Asked;
 use crate::service::App;
 use crate::shelf::Scope;
 use crate::telemetry::Rejection;
-use crate::wire::{ProblemDocument, Run, SearchRequest, SearchResponse, Timings};
+use crate::wire::{self, ProblemDocument, Run, SearchRequest, SearchResponse, Timings};
 
 /// What each stage took, for a browser's tools.
 pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -32,10 +32,10 @@ pub(crate) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-tim
     request_body(content = SearchRequest, content_type = "application/json"),
     responses(
         (status = 200, description = "The evidence, best first. Server-Timing has each stage.", body = SearchResponse),
-        (status = 400, description = "bad_json, not_utf8, bad_id", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 404, description = "unknown_book", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 400, description = "bad_json, not_utf8, bad_id, bad_name", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 404, description = "unknown_book, unknown_library", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 408, description = "body_timeout", body = ProblemDocument, content_type = "application/problem+json"),
-        (status = 409, description = "ambiguous_book, damaged_book", body = ProblemDocument, content_type = "application/problem+json"),
+        (status = 409, description = "ambiguous_book, damaged_book, damaged_library", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 413, description = "too_large", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 415, description = "unsupported_media_type", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 422, description = "empty_question, question_too_long, out_of_range, no_books", body = ProblemDocument, content_type = "application/problem+json"),
@@ -79,8 +79,7 @@ async fn found(app: &Arc<App>, asked: &Asked, request: SearchRequest) -> Result<
     let budgets = checked(&request, app)?;
     let time = milliseconds(request.timeout_ms, app.config.times.query);
     let deadline = asked.at + time;
-    let scope = request.scope.as_ref().map(|scope| scope.books.as_slice());
-    let scope = app.shelf.scope(scope)?;
+    let scope = app.shelf.scope(request.scope.as_ref())?;
 
     let gone = CancelOnDrop::default();
     let call = Call::new().until(deadline).cancelled_by(&gone.0);
@@ -175,8 +174,8 @@ pub(crate) fn checked(request: &SearchRequest, app: &App) -> Result<Budgets, Pro
             return Err(out_of_range(name, 1, most as usize));
         }
     }
-    if let Some(scope) = &request.scope
-        && !(1..=limits.scope_books).contains(&scope.books.len())
+    if let Some(wire::Scope::Books(books)) = &request.scope
+        && !(1..=limits.scope_books).contains(&books.len())
     {
         return Err(out_of_range(
             "scope.books (how many)",

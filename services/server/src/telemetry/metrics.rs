@@ -20,13 +20,16 @@ use crate::problem::Code;
 use crate::wire::Timings;
 
 /// Every route, as metrics and the log name it. What is none is `none`.
-pub const ROUTES: [&str; 29] = [
+pub const ROUTES: [&str; 32] = [
     "/",
     "/page/{file}",
     "/v1/search",
     "/v1/answer",
     "/v1/books",
     "/v1/books/{id}",
+    "/v1/libraries",
+    "/v1/libraries/{name}",
+    "/v1/libraries/{name}/books/{id}",
     "/v1/chunks/{id}",
     "/v1/jobs",
     "/v1/jobs/{id}",

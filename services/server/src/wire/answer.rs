@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    BudgetsRequest, Explain, LeftOut, Place, RerankDepth, Run, Scope, SearchRequest, Span, Stages,
-    Truncated,
+    BudgetsRequest, Explain, LeftOut, Place, RerankDepth, Run, Scope, SearchRequest, Shares, Span,
+    Stages, Truncated,
 };
 
 /// A question and how to answer it.
@@ -130,6 +130,10 @@ pub struct AnswerBasis {
     pub books: Vec<BookId>,
     /// What the model is shown.
     pub evidence: AnswerEvidence,
+    /// How the best passages are shared among the books; absent where one book
+    /// was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
     /// Whether a model could not read the whole question.
     pub question_truncated: bool,
     /// How deep the reranker went; `null` where the budget leaves it out.
@@ -311,6 +315,7 @@ impl AnswerBasis {
             question: trace.question.clone(),
             books: view.books().map(|(book, _)| book).collect(),
             evidence: AnswerEvidence::of(found, evidence),
+            shares: Shares::of(view, trace),
             question_truncated: trace.question_truncated,
             rerank: RerankDepth::of(trace),
             fingerprint: trace.fingerprint.clone(),

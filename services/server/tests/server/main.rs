@@ -7,6 +7,7 @@ mod client;
 mod dialects;
 mod errors;
 mod faults;
+mod libraries;
 mod models;
 mod observed;
 mod overload;

@@ -14,12 +14,15 @@ use super::ErrorReply;
 use crate::problem::{Code, Problem};
 use crate::routes::{chore, json};
 use crate::service::App;
-use crate::shelf::Standing;
+use crate::shelf::{LibraryStanding, Standing};
 use crate::wire::Scope;
 
 /// The chat model that is asked about every book; with a slash and a book's
 /// id, about that book.
 const EVERY_BOOK: &str = "quire";
+/// What stands before a library's name in the place of a book's id. No id and
+/// no name has a colon.
+const LIBRARY: &str = "library:";
 
 /// The models there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -50,14 +53,14 @@ pub(crate) struct Model {
 pub(crate) struct ModelUse {
     /// Any of `embeddings`, `rerank` and `chat`.
     uses: Vec<String>,
-    /// The title of the book that a chat model is asked about; absent for all
-    /// books and for other models.
+    /// The title of the book, or the name of the library, that a chat model is
+    /// asked about; absent for all books and for other models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
 }
 
 /// The models there are: for embeddings, for reranking, and for chat one for
-/// all books and one for each.
+/// all books, one for each book and one for each library.
 #[utoipa::path(
     get, path = "/v1/models", operation_id = "openai_models", tag = "clients",
     responses(
@@ -93,12 +96,12 @@ pub(crate) async fn get(
     found(&app, model).await
 }
 
-/// The chat model of one book.
+/// The chat model of one book or one library.
 #[utoipa::path(
     get, path = "/v1/models/{family}/{book}", operation_id = "openai_model_of_book", tag = "clients",
     params(
         ("family" = String, Path, description = "quire"),
-        ("book" = String, Path, description = "The book's id or its first digits"),
+        ("book" = String, Path, description = "The book's id or its first digits, or library: and a library's name"),
     ),
     responses(
         (status = 200, description = "The model", body = Model),
@@ -123,8 +126,13 @@ async fn found(app: &Arc<App>, name: String) -> Result<Response, Problem> {
         let Some(scope) = scope_of(app, &name)? else {
             return Err(unknown(&name));
         };
-        let book = app.shelf.open_book(&scope.books[0])?;
-        Ok(of_book(app, &book.id().to_string(), book.title()))
+        match scope {
+            Scope::Library(name) => Ok(of_library(app, &name)),
+            Scope::Books(books) => {
+                let book = app.shelf.open_book(&books[0])?;
+                Ok(of_book(app, &book.id().to_string(), book.title()))
+            }
+        }
     });
     Ok(json(StatusCode::OK, &model.await?))
 }
@@ -140,14 +148,19 @@ pub(super) fn scope_of(app: &App, model: &str) -> Result<Option<Scope>, Problem>
     let Some(("quire", given)) = model.split_once('/') else {
         return Err(unknown(model));
     };
-    let books = vec![given.to_owned()];
+    let scope = match given.strip_prefix(LIBRARY) {
+        Some(name) => Scope::Library(name.to_owned()),
+        None => Scope::Books(vec![given.to_owned()]),
+    };
     app.shelf
-        .scope(Some(&books))
+        .scope(Some(&scope))
         .map_err(|problem| match problem.code() {
-            Code::UnknownBook | Code::BadId => unknown(model),
+            Code::UnknownBook | Code::BadId | Code::UnknownLibrary | Code::BadName => {
+                unknown(model)
+            }
             _ => problem.about("model"),
         })?;
-    Ok(Some(Scope { books }))
+    Ok(Some(scope))
 }
 
 fn unknown(model: &str) -> Problem {
@@ -172,7 +185,18 @@ fn every(app: &App) -> Vec<Model> {
             models.push(of_book(app, &id.to_string(), book.title()));
         }
     }
+    for (name, standing) in app.shelf.libraries() {
+        if let LibraryStanding::Open(_) = standing {
+            models.push(of_library(app, name.as_str()));
+        }
+    }
     models
+}
+
+fn of_library(app: &App, name: &str) -> Model {
+    let mut model = model(app, &format!("{EVERY_BOOK}/{LIBRARY}{name}"), &["chat"]);
+    model.quire.title = Some(name.to_owned());
+    model
 }
 
 fn of_book(app: &App, id: &str, title: &str) -> Model {

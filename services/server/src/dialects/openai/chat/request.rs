@@ -201,7 +201,8 @@ impl ChatRequest {
     /// When no user message is a text, or the books are named twice.
     pub(super) fn question(self, of_model: Option<Scope>) -> Result<AnswerRequest, Problem> {
         if of_model.is_some() && self.scope.is_some() {
-            let detail = "The model names a book already; `scope` goes with the model quire.";
+            let detail =
+                "The model names what is searched already; `scope` goes with the model quire.";
             return Err(Problem::new(Code::Unsupported, detail).about("scope"));
         }
         Ok(AnswerRequest {
@@ -322,16 +323,12 @@ mod tests {
 
     #[test]
     fn books_are_named_once() {
-        let scope = || {
-            Some(Scope {
-                books: vec!["abcd".to_owned()],
-            })
-        };
+        let scope = || Some(Scope::Books(vec!["abcd".to_owned()]));
         let with_scope = || request(json!({"scope": {"books": ["1234"]}}));
         let problem = with_scope().question(scope()).unwrap_err();
         assert_eq!(problem.member(), Some("scope"));
         let asked = with_scope().question(None).unwrap();
-        assert_eq!(asked.scope.unwrap().books, ["1234"]);
+        assert_eq!(asked.scope, Some(Scope::Books(vec!["1234".to_owned()])));
         let asked = request(json!({"options": ["a", "b"]})).question(scope());
         let asked = asked.unwrap();
         assert_eq!(asked.scope, scope());
