@@ -2,11 +2,14 @@
 
 import json
 import os
+import sys
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("QUIRE_URL", "file://")
-from browser import PHONE, OnThePage
+
+from browser import PHONE, OnThePage  # noqa: E402
 
 RUN = Path(os.environ["QUIRE_RUN"])
 REPORT = json.loads((RUN / "report.json").read_text())

@@ -116,12 +116,7 @@ fn a_report_has_every_stage_every_way_and_every_size() {
             "{file}"
         );
     }
-    let shown = Quire::new().json([
-        "eval".as_ref(),
-        "report".as_ref(),
-        "--json".as_ref(),
-        out.path().as_os_str(),
-    ]);
+    let shown = Quire::new().json(["eval".as_ref(), "report".as_ref(), out.path().as_os_str()]);
     assert_eq!(&shown, report);
 }
 
@@ -361,7 +356,7 @@ fn two_runs_are_weighed_question_by_question() {
     assert_eq!(ambiguous.code, 1);
     assert!(ambiguous.stderr.contains("--way-a"), "{}", ambiguous.stderr);
     let args = [
-        "eval", "compare", path, path, "--json", "--way-a", "1", "--way-b", "1",
+        "eval", "compare", path, path, "--way-a", "1", "--way-b", "1",
     ];
     let same = quire.json(args.iter().chain(&[
         "--measure",

@@ -126,8 +126,8 @@ pub struct EvalCompareArgs {
     /// The folder of the second run, which may be the same
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// What is compared: score, or a measure of what was retrieved, such as mrr@10 [default:
-    /// score where both runs answered, else mrr@10]
+    /// What is compared: score, or a measure of what was retrieved, such as mrr@10 (default:
+    /// score where both runs answered, else mrr@10)
     #[arg(long, value_name = "MEASURE")]
     pub measure: Option<String>,
     /// Of a measure of retrieval, the first run's stage [default: its last]

@@ -91,10 +91,7 @@ impl<'a> Run<'a> {
 }
 
 /// Items by what they have in common, in the order of its first.
-pub(super) fn grouped<'a, T, K: PartialEq>(
-    items: &'a [T],
-    common: impl Fn(&T) -> K,
-) -> Vec<(K, Vec<&'a T>)> {
+pub(super) fn grouped<T, K: PartialEq>(items: &[T], common: impl Fn(&T) -> K) -> Vec<(K, Vec<&T>)> {
     let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for item in items {
         let key = common(item);

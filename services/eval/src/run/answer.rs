@@ -41,7 +41,7 @@ pub struct GaveUp {
     pub failures: String,
     /// The last failure.
     #[source]
-    pub source: AnswerError,
+    pub source: Box<AnswerError>,
 }
 
 /// Counts failures in a row.
@@ -64,7 +64,7 @@ impl Patience {
                 1 => "a question".to_owned(),
                 more => format!("{more} questions"),
             },
-            source,
+            source: Box::new(source),
         })
     }
 }

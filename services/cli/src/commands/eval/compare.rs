@@ -1,6 +1,6 @@
 //! `quire eval compare`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use quire_eval::compare::{Finished, What, compare};
@@ -65,7 +65,7 @@ pub fn run(args: &EvalCompareArgs) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
-fn read(path: &PathBuf) -> Result<Finished> {
+fn read(path: &Path) -> Result<Finished> {
     let (run, found, answered) = RunFolder::read(&folder(path)?)?;
     Ok(Finished {
         run,

@@ -1,8 +1,9 @@
 //! `quire eval run`
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -299,11 +300,14 @@ fn passages<'a>(
 ) -> impl FnMut(usize, usize, u32) -> Result<String> + 'a {
     let mut open: BTreeMap<(usize, usize), Arc<OpenBook>> = BTreeMap::new();
     move |cut, book, ordinal| {
-        if !open.contains_key(&(cut, book)) {
-            let opened = OpenBook::open(store, plan.books[book].id, &plan.cuts[cut].recipe)?;
-            open.insert((cut, book), opened);
-        }
-        Ok(open[&(cut, book)].passage(ordinal)?.text)
+        let book = match open.entry((cut, book)) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => {
+                let opened = OpenBook::open(store, plan.books[book].id, &plan.cuts[cut].recipe)?;
+                place.insert(opened)
+            }
+        };
+        Ok(book.passage(ordinal)?.text)
     }
 }
 
@@ -366,9 +370,9 @@ impl AnswerSeeds {
 }
 
 /// The folder of a run that is there.
-pub fn folder(path: &PathBuf) -> Result<PathBuf> {
+pub fn folder(path: &Path) -> Result<PathBuf> {
     match path.join("run.json").exists() {
-        true => Ok(path.clone()),
+        true => Ok(path.to_owned()),
         false => bail!(
             "{} holds no run: give the folder of one, which `quire eval run` says at its end",
             path.display()
