@@ -91,7 +91,9 @@
     option.value = name;
     set.append(option);
   }
-  byId("filters").addEventListener("input", () => { limit = PAGE; show(); });
+  for (const event of ["input", "change"]) {
+    byId("filters").addEventListener(event, () => { limit = PAGE; show(); });
+  }
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
   byId("more").addEventListener("click", () => { limit += PAGE; show(); });
   show();
