@@ -10,8 +10,10 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 mod call;
+mod weights;
 
 pub use call::{Call, CancelFlag, Stop, Urgency};
+pub use weights::{Blend, Fusion, Weights, WeightsError};
 
 /// What a text is to the embedder. Asymmetric models prefix the two apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

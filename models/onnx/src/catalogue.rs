@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use quire_model::{Pooling, RerankMethod};
+use quire_model::{Blend, Fusion, Pooling, RerankMethod, Weights};
 use serde::{Deserialize, Serialize};
 
 /// The catalogue that is built into quire.
@@ -33,6 +33,23 @@ pub struct Profile {
     pub embedder: EmbedderChoice,
     /// Scores the fused candidates.
     pub reranker: RerankerChoice,
+    /// How the retrievers' ranks are fused [default: the published formula].
+    #[serde(default)]
+    pub fusion: Fusion,
+    /// How the reranker's scores are blended with theirs [default: by its
+    /// method].
+    pub blend: Option<Blend>,
+}
+
+impl Profile {
+    /// How its stages are weighed.
+    pub fn weights(&self) -> Weights {
+        let method = self.reranker.method;
+        Weights {
+            fusion: self.fusion,
+            blend: self.blend.unwrap_or_else(|| Blend::of(method)),
+        }
+    }
 }
 
 /// Which model embeds, at which precision unless asked for another.
@@ -339,11 +356,13 @@ impl Catalogue {
             RerankMethod::LateInteraction => reranker.embedder.is_some(),
             RerankMethod::CrossEncoder => reranker.cross_encoder.is_some(),
         };
-        if able {
-            Ok(())
-        } else {
-            Err(format!("{} cannot rerank by that method", reranker.name))
+        if !able {
+            return Err(format!("{} cannot rerank by that method", reranker.name));
         }
+        let Weights { fusion, blend } = profile.weights();
+        fusion.check().map_err(|error| error.to_string())?;
+        blend.check().map_err(|error| error.to_string())?;
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use quire_index::LibraryName;
+use quire_model::{Blend, Fusion};
 
 pub use answer::{
     AnswerArgs, AnswerLanguage, AskArgs, EvidenceOrder, PromptsCommand, PromptsExportArgs,
@@ -288,6 +289,14 @@ pub struct ModelArgs {
     /// [default: 512]
     #[arg(long, env = "QUIRE_RERANK_CACHE", value_name = "MIB")]
     pub rerank_cache: Option<usize>,
+    /// How ranks are fused: k, the weight of BM25 and that of dense; 60,1,1 is the published
+    /// formula [default: the profile's own]
+    #[arg(long, env = "QUIRE_FUSION", value_name = "K,LEXICAL,DENSE")]
+    pub fusion: Option<Fusion>,
+    /// How the final score is put together: the weights of the reranker's, the dense and BM25's
+    /// standardized scores [default: the profile's own]
+    #[arg(long, env = "QUIRE_BLEND", value_name = "RERANK,DENSE,LEXICAL")]
+    pub blend: Option<Blend>,
 }
 
 #[derive(Debug, Default, Args)]

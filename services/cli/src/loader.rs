@@ -10,7 +10,7 @@ use quire_engine::{CutSettings, ModelSource, Models, recipe};
 use quire_hub::{HubConfig, find_cached};
 use quire_index::Recipe;
 use quire_model::{
-    Call, EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo,
+    Call, EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo, Weights,
 };
 use quire_onnx::{
     Catalogue, CrossEncoder, Device, DigestCache, FileSpec, LateInteraction, LoadError, ModelFiles,
@@ -82,6 +82,7 @@ pub struct Loader {
     embedder: Chosen,
     reranker: Chosen,
     method: RerankMethod,
+    weights: Weights,
     info: EmbedderInfo,
     tokenizer: String,
     library: PathBuf,
@@ -136,10 +137,15 @@ impl Loader {
         let identity = embedder
             .files
             .identify(&embedder.spec, embedder.precision, &digests)?;
+        let weights = profile.weights();
         Ok(Self {
             info: embedder_info(&embedder.spec, embedder.precision, &identity)?,
             tokenizer: identity.tokenizer,
             method: profile.reranker.method,
+            weights: Weights {
+                fusion: settings.fusion.unwrap_or(weights.fusion),
+                blend: settings.blend.unwrap_or(weights.blend),
+            },
             library: home.runtime_library(),
             rerank_cache: settings.rerank_cache << 20,
             embedder,
@@ -184,6 +190,7 @@ impl Loader {
             device: format!("{} ({}), {}", choice.device, choice.reason, cpu_features()),
             embedder: Arc::new(OnnxEmbedder::new(embedding)?),
             reranker,
+            weights: self.weights,
         })
     }
 

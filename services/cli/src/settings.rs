@@ -5,16 +5,18 @@ use std::env;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
 use quire_engine::{Budgets, CutSettings};
+use quire_model::{Blend, Fusion};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, LogFormat, ModelArgs};
 
 /// Every key of the configuration file: the flags' names.
-const KEYS: [&str; 44] = [
+const KEYS: [&str; 46] = [
     "home",
     "data",
     "color",
@@ -24,6 +26,8 @@ const KEYS: [&str; 44] = [
     "device",
     "threads",
     "rerank-cache",
+    "fusion",
+    "blend",
     "max-tokens",
     "keep-boilerplate",
     "lexical",
@@ -88,6 +92,10 @@ pub struct ModelSettings {
     pub threads: usize,
     /// MiB of passages' token vectors kept in memory.
     pub rerank_cache: usize,
+    /// In place of the profile's own.
+    pub fusion: Option<Fusion>,
+    /// In place of the profile's own.
+    pub blend: Option<Blend>,
     /// A catalogue file in place of the built-in one.
     pub catalogue: Option<PathBuf>,
 }
@@ -165,6 +173,19 @@ impl Settings {
         Ok(value)
     }
 
+    /// A setting without a default that is written as its flag is, not as a
+    /// table.
+    fn parsed<T>(&mut self, name: &'static str, given: Option<T>) -> Result<Option<T>>
+    where
+        T: Display + FromStr<Err: Into<anyhow::Error>>,
+    {
+        let text = self.optional(name, given.map(|value| value.to_string()))?;
+        let parse = |text: String| text.parse::<T>().map_err(Into::into);
+        text.map(parse)
+            .transpose()
+            .with_context(|| format!("the setting '{name}'"))
+    }
+
     /// A setting with a default.
     pub fn or<T: DeserializeOwned + Display>(
         &mut self,
@@ -239,6 +260,8 @@ impl Settings {
             rerank_cache: self
                 .or("rerank-cache", args.rerank_cache, 512)?
                 .min(1 << 20),
+            fusion: self.parsed("fusion", args.fusion)?,
+            blend: self.parsed("blend", args.blend)?,
             catalogue: self.catalogue()?,
         })
     }

@@ -2,45 +2,7 @@
 
 use quire_corpus::ChunkId;
 use quire_index::{Hit, Ranking, RankingError};
-use quire_model::RerankMethod;
-use serde::{Deserialize, Serialize};
-
-/// The weight of each standardized score in the final one.
-///
-/// A cross-encoder reads question and passage together and decides alone. Late
-/// interaction is weaker than that and is blended with both retrievers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Blend {
-    /// The weight of the reranker's score.
-    pub rerank: f64,
-    /// The weight of the dense score.
-    pub dense: f64,
-    /// The weight of the BM25 score.
-    pub lexical: f64,
-}
-
-impl Blend {
-    /// The blend each method is used with.
-    pub fn of(method: RerankMethod) -> Self {
-        match method {
-            RerankMethod::CrossEncoder => Self {
-                rerank: 1.0,
-                dense: 0.0,
-                lexical: 0.0,
-            },
-            RerankMethod::LateInteraction => Self {
-                rerank: 1.0,
-                dense: 1.0,
-                lexical: 0.5,
-            },
-        }
-    }
-
-    /// Whether the reranker decides alone.
-    pub fn is_pure(&self) -> bool {
-        self.dense == 0.0 && self.lexical == 0.0
-    }
-}
+use quire_model::Blend;
 
 /// One candidate's scores, each on its own scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,6 +71,7 @@ fn standardized(candidates: &[Candidate], score: impl Fn(&Candidate) -> f64) -> 
 mod tests {
     use super::*;
     use quire_corpus::BookId;
+    use quire_model::RerankMethod;
 
     fn candidates(scores: &[(f64, f64, f64)]) -> Vec<Candidate> {
         let book = BookId::of_text("a book");
@@ -139,7 +102,7 @@ mod tests {
         // z-scores by hand: rerank (1, -1), dense (-1, 1), lexical (1, -1).
         let ranking = blend(&candidates(&[(0.9, 0.1, 7.0), (0.8, 0.5, 3.0)]), &blended).unwrap();
         assert_eq!(order(&ranking), [0, 1]);
-        assert!((ranking.hits()[0].score - 0.5).abs() < 1e-12);
+        assert!((ranking.hits()[0].score - 1.5).abs() < 1e-12);
     }
 
     #[test]

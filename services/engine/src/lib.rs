@@ -26,7 +26,6 @@ pub use answer::{
     ItemPassage, ItemRecord, LeftOut, LeftOutReason, Listener, ModelRecord, Order, OutcomeRecord,
     PromptError, PromptRecord, Prompts, Question, Template, Unheard, answer_found, answer_within,
 };
-pub use blend::Blend;
 pub use budgets::{BudgetError, Budgets};
 pub use build::{BuildEvent, Built, How, Progress, Silent, build, build_given};
 pub use error::{EngineError, StageName};

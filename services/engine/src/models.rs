@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quire_index::RerankerRecord;
-use quire_model::{Embedder, ModelError, RerankMethod, Reranker, RerankerInfo, Tokenizer};
+use quire_model::{Embedder, ModelError, RerankMethod, Reranker, RerankerInfo, Tokenizer, Weights};
 
 /// Loaded models.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Models {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Scores candidates.
     pub reranker: Arc<dyn Reranker>,
+    /// How their scores are weighed.
+    pub weights: Weights,
     /// Where they run, for people and for the fingerprint: device and
     /// instruction set.
     pub device: String,

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use quire_corpus::ChunkId;
-use quire_index::{RRF_K, Ranking, fuse};
+use quire_index::{Ranking, fuse};
 use quire_model::{Call, Role};
 
-use crate::blend::{Blend, Candidate, blend};
+use crate::blend::{Candidate, blend};
 use crate::trace::{Place, RerankStage, Stage, Timing, scored};
 use crate::{Budgets, EngineError, Models, StageName, Trace, View, evidence};
 
@@ -92,7 +92,11 @@ pub fn search_within(
         timed(|| view.dense(&question_vector.vector, budgets)),
     )?;
     let fuse_started = Instant::now();
-    let fused = fuse(&[(&lexical, 1.0), (&dense, 1.0)], RRF_K);
+    let weights = &models.weights.fusion;
+    let fused = fuse(
+        &[(&lexical, weights.lexical), (&dense, weights.dense)],
+        weights.k,
+    );
     let fuse_time = fuse_started.elapsed();
 
     let candidates: Vec<ChunkId> = fused.chunks().take(budgets.rerank).collect();
@@ -286,7 +290,7 @@ fn rerank(
             lexical: lexical[i],
         })
         .collect();
-    let ranking = blend(&scored_candidates, &Blend::of(method))?;
+    let ranking = blend(&scored_candidates, &models.weights.blend)?;
     let own_score = |chunk: ChunkId| {
         let place = candidates.iter().position(|&candidate| candidate == chunk);
         place.map_or(f64::NAN, |place| scored_candidates[place].rerank)

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use quire_corpus::ChunkId;
 use quire_index::Ranking;
-use quire_model::RerankMethod;
+use quire_model::{Blend, Fusion, RerankMethod};
 use serde::{Deserialize, Serialize};
 
-use crate::{Blend, Budgets};
+use crate::Budgets;
 
 /// Everything needed to say what a query did and to do it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,10 +84,12 @@ pub struct Fingerprint {
     pub reranker: String,
     /// By which method it scores.
     pub method: RerankMethod,
+    /// How the two retrievers' ranks are weighed. Traces from before it could
+    /// be chosen do not hold it: theirs is the published one.
+    #[serde(default)]
+    pub fusion: Fusion,
     /// How rerank and first-stage scores are weighed.
     pub blend: Blend,
-    /// The constant of reciprocal rank fusion.
-    pub rrf_k: f64,
     /// The budgets.
     pub budgets: Budgets,
     /// Where the models ran, and on which instruction set: another may round

@@ -11,8 +11,8 @@ use quire_bm25::Bm25Index;
 use quire_corpus::{BookId, ChunkId};
 use quire_dense::DenseIndex;
 use quire_index::{
-    LibraryError, LibraryId, LibraryName, Passage, PassageIds, RRF_K, Ranking, Recipe, RecipeKey,
-    Store, Subject, guarded,
+    LibraryError, LibraryId, LibraryName, Passage, PassageIds, Ranking, Recipe, RecipeKey, Store,
+    Subject, guarded,
 };
 
 use self::open_book::Views;
@@ -20,7 +20,7 @@ pub use self::open_book::{OpenBook, title_of};
 use crate::build::tool;
 use crate::recipe::room_for_passage;
 use crate::trace::Fingerprint;
-use crate::{Blend, Budgets, EngineError, Models, StageName, library};
+use crate::{Budgets, EngineError, Models, StageName, library};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -298,8 +298,8 @@ impl View {
                 reranker.name, reranker.revision, reranker.precision, reranker.digest
             ),
             method: reranker.method,
-            blend: Blend::of(reranker.method),
-            rrf_k: RRF_K,
+            fusion: models.weights.fusion,
+            blend: models.weights.blend,
             budgets: budgets.clone(),
             device: models.device.clone(),
         }

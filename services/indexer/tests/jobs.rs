@@ -18,7 +18,7 @@ use quire_indexer::jobs::{
 };
 use quire_model::{
     Call, Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod, RerankScore,
-    Reranker, RerankerInfo, Role, Tokenizer,
+    Reranker, RerankerInfo, Role, Tokenizer, Weights,
 };
 use tempfile::TempDir;
 
@@ -161,6 +161,7 @@ fn models(gate: &Arc<Gate>) -> Models {
         embedder: Arc::clone(&fake) as Arc<dyn Embedder>,
         tokenizer: Arc::new(Words),
         reranker: fake,
+        weights: Weights::of(RerankMethod::CrossEncoder),
         device: "none".to_owned(),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn trace(hits: u32) -> Trace {
             "reranker": "x@1",
             "method": "cross_encoder",
             "blend": { "rerank": 1.0, "dense": 0.0, "lexical": 0.0 },
-            "rrf_k": 60.0,
+            "fusion": { "k": 60.0, "lexical": 1.0, "dense": 1.0 },
             "budgets": {},
             "device": "cpu",
         },

@@ -29,6 +29,7 @@ struct ProfileEntry {
     embedder: String,
     reranker: String,
     method: quire_model::RerankMethod,
+    weights: quire_model::Weights,
 }
 
 #[derive(Serialize)]
@@ -62,6 +63,7 @@ pub fn list(context: &mut Context, args: ModelsListArgs) -> Result<Ending> {
             embedder: profile.embedder.model.clone(),
             reranker: profile.reranker.model.clone(),
             method: profile.reranker.method,
+            weights: profile.weights(),
         });
     let models = catalogue.models.values().map(|model| ModelEntry {
         name: model.name.clone(),
@@ -246,6 +248,8 @@ pub fn verify(context: &mut Context, args: ModelsVerifyArgs) -> Result<Ending> {
         device: None,
         threads: None,
         rerank_cache: None,
+        fusion: None,
+        blend: None,
     };
     let settings = context.settings.models(&none)?;
     let catalogue = catalogue(settings.catalogue.as_ref())?;

@@ -11,7 +11,7 @@ use quire_engine::{CutSettings, EngineError, How, Models, Silent, build, recipe}
 use quire_index::{Recipe, Store};
 use quire_model::{
     Call, Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod, RerankScore,
-    Reranker, RerankerInfo, Role, Tokenizer,
+    Reranker, RerankerInfo, Role, Tokenizer, Weights,
 };
 use tempfile::TempDir;
 
@@ -175,6 +175,7 @@ pub fn models(fault: Fault, most: usize) -> Models {
         embedder: Arc::new(WordCounts::failing_after(most)),
         tokenizer: Arc::new(Words),
         reranker: Arc::new(SharedWords { info, fault }),
+        weights: Weights::of(RerankMethod::CrossEncoder),
         device: "none".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use quire_engine::Models;
 use quire_model::{
     Call, Embedder, EmbedderInfo, Embedding, ModelError, Pooling, RerankMethod, RerankScore,
-    Reranker, RerankerInfo, Role, Stop, Tokenizer,
+    Reranker, RerankerInfo, Role, Stop, Tokenizer, Weights,
 };
 
 const DIMS: usize = 64;
@@ -196,6 +196,7 @@ pub fn models(controls: &Arc<Controls>) -> Models {
         embedder: Arc::new(WordCounts(embedder_info(), Arc::clone(controls))),
         tokenizer: Arc::new(Words),
         reranker: Arc::new(SharedWords(reranker, Arc::clone(controls))),
+        weights: Weights::of(RerankMethod::CrossEncoder),
         device: "none".to_owned(),
     }
 }
