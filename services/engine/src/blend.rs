@@ -102,7 +102,7 @@ mod tests {
         // z-scores by hand: rerank (1, -1), dense (-1, 1), lexical (1, -1).
         let ranking = blend(&candidates(&[(0.9, 0.1, 7.0), (0.8, 0.5, 3.0)]), &blended).unwrap();
         assert_eq!(order(&ranking), [0, 1]);
-        assert!((ranking.hits()[0].score - 1.5).abs() < 1e-12);
+        assert!((ranking.hits()[0].score - 1.25).abs() < 1e-12);
     }
 
     #[test]
