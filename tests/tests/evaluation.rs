@@ -325,7 +325,10 @@ fn one_set_reads_alike_from_every_format_it_comes_in() {
             asked.map(|query| json!({"id": format!("q{query}"), "question": queries[query]}));
         json!({"context": text, "qas": asked.collect::<Vec<_>>()})
     });
-    let squad = json!({"data": [{"paragraphs": paragraphs.collect::<Vec<_>>()}]});
+    let mut paragraphs: Vec<Value> = paragraphs.collect();
+    let blank = json!({"id": "q9", "question": " "});
+    paragraphs[0]["qas"].as_array_mut().unwrap().push(blank);
+    let squad = json!({"data": [{"paragraphs": paragraphs}]});
     write("squad.json", &squad.to_string());
 
     let quire = Quire::new();
@@ -345,6 +348,13 @@ fn one_set_reads_alike_from_every_format_it_comes_in() {
     assert_eq!(measured("trec"), beir);
     // SQuAD passages have their own names, p0 and so on, as these have.
     assert_eq!(measured("squad.json"), beir);
+    let shown = quire.run([
+        "eval".as_ref(),
+        "report".as_ref(),
+        at("runs/squad.json").as_os_str(),
+    ]);
+    let told = "2 questions, 1 book; 1 question without text left out";
+    assert!(shown.stdout.contains(told), "{}", shown.stdout);
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct EvalSet {
     pub books: Vec<SetBook>,
     /// Its questions, in its own order.
     pub questions: Vec<SetQuestion>,
+    /// Questions that are left out because they have no text.
+    pub blank: usize,
 }
 
 /// A book of a set.
@@ -249,7 +251,15 @@ impl EvalSet {
         Ok(Self::new(name, format, books, asked))
     }
 
-    fn new(name: String, format: Format, books: Vec<SetBook>, questions: Vec<SetQuestion>) -> Self {
+    fn new(
+        name: String,
+        format: Format,
+        books: Vec<SetBook>,
+        mut questions: Vec<SetQuestion>,
+    ) -> Self {
+        let all = questions.len();
+        questions.retain(|question| !question.text.trim().is_empty());
+        let blank = all - questions.len();
         let digest = digest(&books, &questions);
         Self {
             name,
@@ -257,6 +267,7 @@ impl EvalSet {
             digest,
             books,
             questions,
+            blank,
         }
     }
 

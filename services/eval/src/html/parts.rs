@@ -3,7 +3,6 @@
 use quire_pages::{Cell, cell, count, escape, number, table, unwanted};
 
 use crate::report::{Estimate, Level, Report};
-use crate::run::SetEntry;
 
 /// The figures one looks for first.
 pub(super) fn tiles(report: &Report) -> String {
@@ -220,20 +219,10 @@ pub(super) fn conditions(report: &Report) -> String {
         ("Run".to_owned(), code(&run.id)),
     ];
     for set in &run.identity.sets {
-        let SetEntry {
-            name,
-            format,
-            digest,
-            books,
-            questions,
-        } = set;
+        let what = escape(&set.to_string());
         facts.push((
             "Set".to_owned(),
-            format!(
-                "{} ({format}): {questions} questions, {books} books; SHA-256 {}",
-                escape(name),
-                code(digest)
-            ),
+            format!("{what}; SHA-256 {}", code(&set.digest)),
         ));
     }
     for (cut, search) in &run.identity.search {

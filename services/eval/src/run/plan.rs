@@ -172,6 +172,29 @@ pub struct SetEntry {
     pub books: usize,
     /// How many questions were asked.
     pub questions: usize,
+    /// How many were left out because they have no text.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blank: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+impl fmt::Display for SetEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        let (questions, books) = (of(self.questions, "question"), of(self.books, "book"));
+        write!(f, "{} ({}): {questions}, {books}", self.name, self.format)?;
+        if self.blank > 0 {
+            write!(f, "; {} without text left out", of(self.blank, "question"))?;
+        }
+        Ok(())
+    }
 }
 
 impl Identity {

@@ -270,6 +270,7 @@ fn identity(
         digest: set.digest.clone(),
         books: set.books.len(),
         questions: set.questions.len(),
+        blank: set.blank,
     });
     let model = answering.and_then(|answering| answering.models.values().next());
     let prompts = answering

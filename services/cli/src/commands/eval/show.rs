@@ -28,10 +28,7 @@ pub fn print(report: &Report, json: bool) -> Result<()> {
         return print_json(report);
     }
     for set in &report.run.identity.sets {
-        println!(
-            "{}: {} questions, {} books ({})",
-            set.name, set.questions, set.books, set.format
-        );
+        println!("{set}");
     }
     retrieval(report)?;
     steps(report)?;
