@@ -111,6 +111,13 @@ def encoder(model: packed_e5.PackedE5, products_of) -> Graph:
     addition with the layer normalization: its fused operator is nine times slower than the two apart.
     """
     graph = Graph("multilingual-e5-small")
+    value, shape, _ = hidden_states(graph, model, products_of)
+    graph.output(graph.node("Reshape", [value, shape]), "last_hidden_state", FLOAT, rows_of(model.hidden))
+    return graph
+
+
+def hidden_states(graph: Graph, model: packed_e5.PackedE5, products_of):
+    """The last layer's values [batch * sequence, hidden], their shape in three dimensions, and the mask's name."""
     ids = graph.input("input_ids", INT64, rows_of(None))
     mask = graph.input("attention_mask", INT64, rows_of(None))
     shape = graph.node("Concat", [graph.node("Shape", [ids]), graph.integers(model.hidden)], axis=0)
@@ -121,8 +128,7 @@ def encoder(model: packed_e5.PackedE5, products_of) -> Graph:
     value = embedding(graph, model, ids, shape)
     for layer in range(model.layers):
         value = encoder_layer(graph, model, products, f"layer{layer}", f"l{layer}", value, shape, attention_bias)
-    graph.output(graph.node("Reshape", [value, shape]), "last_hidden_state", FLOAT, rows_of(model.hidden))
-    return graph
+    return value, shape, mask
 
 
 def padding_bias(graph, mask):
