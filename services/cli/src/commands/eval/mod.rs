@@ -1,6 +1,7 @@
 //! `quire eval`
 
 mod compare;
+mod plan;
 mod progress;
 mod run;
 mod show;
