@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{AnswerArgs, BudgetArgs, CutArgs, EvidenceOrder, ModelArgs};
@@ -62,17 +63,17 @@ pub struct EvalRunArgs {
     #[arg(long, value_name = "NAME", default_value = "test")]
     pub split: String,
     /// Ask only so many questions of each set, its first ones
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub limit: Option<usize>,
     /// What each question is asked over
     #[arg(long, value_enum, value_name = "SCOPE", default_value_t = EvalOver::Own)]
     pub over: EvalOver,
     /// Ask each question over drawn bundles of so many books that hold its own; several sizes
     /// between commas
-    #[arg(long, value_name = "K", value_delimiter = ',', conflicts_with = "over")]
+    #[arg(long, value_name = "K", value_delimiter = ',', conflicts_with = "over", value_parser = at_least_one())]
     pub books: Vec<usize>,
     /// Bundles of each size and seed
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "books")]
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "books", value_parser = at_least_one())]
     pub bundles: usize,
     /// Seeds that bundles are drawn and answers sampled by, between commas [default: 0, or
     /// --answer-seed]
@@ -165,4 +166,8 @@ pub enum EvalBy {
     Fusion,
     /// Fusion and reranking
     Rerank,
+}
+
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Book, Draft, Fault, Question, QuestionsError, Support, present, read_lines};
+use super::{Book, Draft, Fault, Question, QuestionsError, Support, present, read_lines, task_of};
 use crate::answers::{GoldAnswers, Task};
 
 /// A line. Members that quire has no use for are passed over.
@@ -37,13 +37,14 @@ enum Answer {
 /// (the question), `answer` (a text or a list), `options` (of
 /// `longbook_choice_eng` only) and `id`, in place of which the line's number
 /// serves (`line-7`). The answer of a choice is an option's text, alone or
-/// with its letter.
+/// with its letter; a question without an answer is asked and not scored.
+/// Without a `task` each question's is told by its options and its script.
 ///
 /// Books of the same text are held once.
 ///
 /// # Errors
 /// When the file cannot be read or a line of it is not of the format.
-pub fn infinitebench(task: Task, path: &Path) -> Result<Vec<Question>, QuestionsError> {
+pub fn infinitebench(task: Option<Task>, path: &Path) -> Result<Vec<Question>, QuestionsError> {
     let mut books: HashSet<Arc<str>> = HashSet::new();
     read_lines(path, |line| {
         let line: Line = serde_json::from_slice(line).map_err(Fault::Format)?;
@@ -56,18 +57,21 @@ pub fn infinitebench(task: Task, path: &Path) -> Result<Vec<Question>, Questions
                 book
             }
         };
-        let answers = match line.answer.ok_or(Fault::Missing("answer"))? {
-            Answer::One(text) => vec![text],
-            Answer::Several(texts) => texts,
+        let answers = match line.answer {
+            None => Vec::new(),
+            Some(Answer::One(text)) => vec![text],
+            Some(Answer::Several(texts)) => texts,
         };
         let options = line.options.unwrap_or_default();
+        let text = present("input", line.input)?;
+        let task = task.unwrap_or_else(|| task_of(&text, !options.is_empty()));
         Ok(Draft {
             id: line.id.map(|id| match id {
                 Id::Number(number) => number.to_string(),
                 Id::Name(name) => name,
             }),
             book: Book::Text(book),
-            text: present("input", line.input)?,
+            text,
             gold: gold(task, &options, answers)?,
             options,
             evidence: Vec::new(),
@@ -82,6 +86,7 @@ fn gold(task: Task, options: &[String], answers: Vec<String>) -> Result<GoldAnsw
         (Task::ChoiceEn, true) => return Err(Fault::NoOptions(task)),
         (Task::QaEn | Task::QaZh, false) => return Err(Fault::Options(task)),
         (Task::QaEn | Task::QaZh, true) => return Ok(GoldAnswers::new(answers)),
+        (Task::ChoiceEn, false) if answers.is_empty() => return Ok(GoldAnswers::new(answers)),
         (Task::ChoiceEn, false) => {}
     }
     if let [text, letter] = answers.as_slice() {

@@ -14,6 +14,7 @@ struct Line {
     id: String,
     book: String,
     question: String,
+    #[serde(default)]
     answers: Vec<String>,
     #[serde(default)]
     options: Vec<String>,
@@ -22,8 +23,8 @@ struct Line {
 }
 
 /// Questions of one JSON object a line: `id`, `book` (the name of its file),
-/// `question`, `answers` (all that count as right), and where there are any
-/// `options` (the answers are among them, word for word) and `evidence`
+/// `question`, and where there are any `answers` (all that count as right;
+/// without them a question is asked and not scored), `options` (the answers are among them, word for word) and `evidence`
 /// (quotes of the book).
 ///
 /// With options an answer is scored as a choice, else as the language of the
@@ -34,7 +35,7 @@ struct Line {
 pub fn own(path: &Path) -> Result<Vec<Question>, QuestionsError> {
     read_lines(path, |line| {
         let line: Line = serde_json::from_slice(line).map_err(Fault::Format)?;
-        let gold = if line.options.is_empty() {
+        let gold = if line.options.is_empty() || line.answers.is_empty() {
             GoldAnswers::new(line.answers)
         } else {
             GoldAnswers::of_choice(&line.options, &line.answers)?

@@ -15,7 +15,7 @@ fn read_own(text: &str) -> Result<Vec<Question>, QuestionsError> {
 }
 
 fn read_infinitebench(task: Task, text: &str) -> Result<Vec<Question>, QuestionsError> {
-    infinitebench(task, file(text).path())
+    infinitebench(Some(task), file(text).path())
 }
 
 /// The message without the path, which is another one each time.
@@ -110,6 +110,22 @@ fn infinitebench_choices_take_their_answer_in_each_of_its_shapes() {
 }
 
 #[test]
+fn an_infinitebench_file_that_says_no_task_tells_it_line_by_line() {
+    let text = concat!(
+        "{\"context\": \"b\", \"input\": \"Who?\", \"answer\": \"a\"}\n",
+        "{\"context\": \"b\", \"input\": \"谁？\"}\n",
+        "{\"context\": \"b\", \"input\": \"Which?\", \"options\": [\"x\", \"y\"]}\n",
+    );
+    let read = infinitebench(None, file(text).path()).unwrap();
+    let tasks: Vec<Task> = read.iter().map(|question| question.task).collect();
+    assert_eq!(tasks, [Task::QaEn, Task::QaZh, Task::ChoiceEn]);
+    // Without an answer they are asked all the same.
+    assert!(read[1].gold.texts().is_empty() && read[2].gold.texts().is_empty());
+    let own = read_own(r#"{"id": "1", "book": "b", "question": "?"}"#).unwrap();
+    assert!(own[0].gold.texts().is_empty());
+}
+
+#[test]
 fn infinitebench_questions_about_one_book_share_its_text() {
     let read = read_infinitebench(
         Task::QaEn,
@@ -148,7 +164,7 @@ fn a_line_that_breaks_the_format_is_named_with_a_remedy() {
         "line 1: no \"book\", or nothing in it; add it, or remove the line"
     );
     assert_eq!(
-        told(read_own(&good.replace("\"x\"", ""))),
+        told(read_own(&good.replace("\"x\"", "\" \""))),
         "line 1: no answer, or only blank ones; give one that counts as right, or remove the line"
     );
     assert_eq!(

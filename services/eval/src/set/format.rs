@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{EvalSet, SetError, SetOptions};
 use crate::answers::Task;
 use crate::datasets::{beir, cranfield, fairytaleqa, squad, trec};
-use crate::questions::{infinitebench, leval, novels, own, task_of};
+use crate::questions::{infinitebench, leval, novels, own};
 
 /// A format that sets come in. To add one: a reader beside those of
 /// `datasets` (its passages are given) or of `questions` (its books are cut),
@@ -163,17 +163,12 @@ fn first_object(path: &Path) -> Option<Value> {
     None
 }
 
-/// Of an InfiniteBench file: as its name says, or else as its first question.
-fn task(path: &Path) -> Task {
+/// The task that the name of an InfiniteBench file says.
+fn task(path: &Path) -> Option<Task> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let named = Task::ALL
+    Task::ALL
         .into_iter()
-        .find(|task| name.contains(task.name()));
-    named.unwrap_or_else(|| {
-        let first = first_object(path).unwrap_or_default();
-        let options = first["options"].as_array().is_some_and(|o| !o.is_empty());
-        task_of(first["input"].as_str().unwrap_or_default(), options)
-    })
+        .find(|task| name.contains(task.name()))
 }
 
 impl fmt::Display for Format {
