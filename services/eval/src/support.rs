@@ -120,13 +120,15 @@ impl BookPassages {
         places.map(|at| (at as u32, 1)).collect()
     }
 
-    /// `None` for a question without answers in words.
+    /// `None` for a question without answers in words: where a passage says
+    /// "true" is no evidence.
     fn with_text(&self, question: &SetQuestion) -> Option<Judgements<u32>> {
         let of_task = |text: &str| match question.task {
             Task::QaZh => chinese_characters(text).into_iter().collect(),
             Task::ChoiceEn | Task::QaEn => spaced(&english_words(text)),
         };
         let answers: Vec<String> = answers(question)
+            .filter(|answer| !is_verdict(answer))
             .map(of_task)
             .filter(|answer| !answer.trim().is_empty())
             .collect();
@@ -184,6 +186,15 @@ fn quotations(text: &str, quoted: &[String]) -> Vec<Range<usize>> {
         places.map(|(at, quotation)| at..at + quotation.len())
     });
     places.collect()
+}
+
+/// Whether an answer only says yes or no.
+fn is_verdict(answer: &str) -> bool {
+    let bare = answer.trim_matches(|c: char| !c.is_alphanumeric());
+    let verdicts = [
+        "true", "false", "yes", "no", "是", "不是", "对", "不对", "否",
+    ];
+    verdicts.contains(&bare.to_lowercase().as_str())
 }
 
 /// Whether a passage holds a quotation: at least half of it, since one may lie
@@ -297,6 +308,15 @@ mod tests {
         asked.support = Support::AnswerWords;
         let found = book.supporting(&asked, &text);
         assert_eq!(places(&found, Criterion::AnswerWords), Some(vec![2]));
+    }
+
+    #[test]
+    fn a_verdict_is_no_criterion() {
+        let (book, text) = passages(&["A true friend.", "It was not so."]);
+        for verdict in ["True", "false.", " Yes", "不是"] {
+            let found = book.supporting(&question("Was it?", &[verdict]), &text);
+            assert!(found.is_empty(), "{verdict}");
+        }
     }
 
     #[test]
