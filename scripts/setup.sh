@@ -61,7 +61,7 @@ models_match() { (cd "$1" 2>/dev/null && sha256 -c "$digests" >/dev/null 2>&1); 
 
 # What the products depend on. The stamp holds it once everything is in place, so it is written last.
 wheels_key() { { uname -sm; cat "$here/$1"; } | digest_of; }
-setup_key() { { wheels_key requirements.txt; cat "$here/setup.sh" "$digests" "$here"/models/*.py; } | digest_of; }
+setup_key() { { wheels_key requirements.txt; cat "$here/setup.sh" "$digests" "$here"/models/*.{py,npz}; } | digest_of; }
 
 # Whether the packages of file $1 are in the environment $2.
 installed() { [ "$(cat "$2/.installed-$1" 2>/dev/null)" = "$(wheels_key "$1")" ]; }
@@ -164,6 +164,7 @@ build_models() {
     rm -rf "$home"/models/.small.*
     mkdir -p "$aside" "$small"
     "$python" "$here/models/build_small.py" --out "$aside"
+    "$python" "$here/models/build_reranker.py" --out "$aside"
     if ! models_match "$aside"; then
         (cd "$aside" && sha256 -c "$digests" >&2) || true
         fail "the models that were built are not the pinned ones; they are in ${aside#"$root"/}"

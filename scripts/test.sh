@@ -18,6 +18,13 @@ if ! { command -v chromium && command -v chromedriver; } >/dev/null && [ "$(id -
         chromium chromium-driver >/dev/null
 fi
 
+# The smoke run of the reranker's training wants PyTorch: the system's own is the small one.
+if ! /usr/bin/python3 -c 'import torch' 2>/dev/null && ! [ -e .quire/reranker/venv ] &&
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-torch >/dev/null || true
+fi
+
 log_dir=$(mktemp -d)
 trap 'rm -rf "$log_dir"' EXIT
 export QUIRE_SKIP_LOG="$log_dir/skipped"

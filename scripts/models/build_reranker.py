@@ -14,7 +14,7 @@ import numpy as np
 
 import build_small
 import packed_e5
-from onnx_graph import FLOAT, Graph
+from onnx_graph import FLOAT, INT64, Graph
 from trained_reranker import TrainedReranker
 
 TRAINED = Path(__file__).with_name("reranker.npz")
@@ -36,11 +36,17 @@ def main():
 
 
 def cross_encoder(model: TrainedReranker, products_of) -> Graph:
-    """The encoder, the mean over the tokens that are no padding, and the head."""
+    """The encoder, the mean over the question's tokens, and the head.
+
+    The question is what stands before the first end of a text: each of its tokens has looked for its like in the
+    passage.
+    """
     graph = Graph("quire-reranker-small")
-    value, shape, mask = build_small.hidden_states(graph, model, products_of)
+    value, shape, _ = build_small.hidden_states(graph, model, products_of)
     value = graph.node("Reshape", [value, shape])
-    share = graph.cast(mask, FLOAT)
+    is_end = graph.node("Equal", ["input_ids", graph.constant("end", np.array(model.eos, np.int64))])
+    ends = graph.node("CumSum", [graph.cast(is_end, INT64), graph.constant("axis", np.array(1, np.int64))])
+    share = graph.cast(graph.node("Equal", [ends, graph.constant("none", np.array(0, np.int64))]), FLOAT)
     total = graph.node("MatMul", [graph.node("Unsqueeze", [share, graph.integers(1)]), value])
     count = graph.reduce("ReduceSum", share, 1, keepdims=True)
     pooled = graph.node("Div", [graph.node("Squeeze", [total, graph.integers(1)]), count])

@@ -8,7 +8,7 @@ The file is a NumPy archive with
                             [outputs, inputs / 32]; a change is scale * (code - 8)
     l0.q.b, l0.aln.w ...    float32: biases and norms as they are after training, under the packed embedder's names
     emb.ln.w, emb.ln.b      likewise
-    head.dense.w, .b        float16 [hidden, hidden] and float32: the layer of the head, over the mean of all tokens
+    head.dense.w, .b        float16 [hidden, hidden] and float32: the layer of the head, over the mean of the question's tokens
     head.out.w, .b          float32 [1, hidden] and [1]: the logit of its hyperbolic tangent
 """
 
@@ -43,7 +43,7 @@ class TrainedReranker:
             self.tensors = {name: archive[name] for name in archive.files}
         self.kept = [int(layer) for layer in self.tensors["layers"]]
         self.layers = len(self.kept)
-        for name in ("hidden", "heads", "ffn", "vocabulary_size", "positions", "epsilon"):
+        for name in ("hidden", "heads", "ffn", "vocabulary_size", "positions", "epsilon", "eos"):
             setattr(self, name, getattr(base, name))
 
     def vector(self, name: str) -> np.ndarray:

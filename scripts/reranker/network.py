@@ -48,7 +48,7 @@ class Layer(nn.Module):
 
 
 class Reranker(nn.Module):
-    """`layers` of the embedder, the mean over all tokens, and a head of two layers that gives a logit."""
+    """`layers` of the embedder, the mean over the question's tokens, and a head of two layers that gives a logit."""
 
     def __init__(self, model: packed_e5.PackedE5, layers: list[int]):
         super().__init__()
@@ -58,6 +58,7 @@ class Reranker(nn.Module):
         self.positions = nn.Parameter(tensor(model.vector("emb.pos").reshape(model.positions, model.hidden) + types))
         self.positions.requires_grad = False
         self.norm = norm(model, "emb.ln")
+        self.end = model.eos
         self.layers = nn.ModuleList(Layer(model, number) for number in layers)
         self.dense = nn.Linear(model.hidden, model.hidden)
         self.out = nn.Linear(model.hidden, 1)
@@ -65,8 +66,6 @@ class Reranker(nn.Module):
         nn.init.zeros_(self.dense.bias)
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
-        # What the first stage's standardized dense and BM25 scores count beside the logit while training.
-        self.first = nn.Parameter(torch.ones(2))
 
     def forward(self, ids, mask):
         """A logit a pair. `ids`: int64 [batch, tokens]; `mask`: bool [batch, tokens], true where there is a token."""
@@ -74,7 +73,8 @@ class Reranker(nn.Module):
         padding = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill(~mask, -torch.inf)[:, None, None, :]
         for layer in self.layers:
             value = layer(value, padding)
-        share = mask[..., None].to(value.dtype)
+        # The question's tokens, up to the mark at its end.
+        share = ((ids == self.end).cumsum(1) == 0)[..., None].to(value.dtype)
         pooled = (value * share).sum(1) / share.sum(1)
         return self.out(torch.tanh(self.dense(pooled))).squeeze(-1).float()
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Packs the weights of a training run into the file that set-up builds the reranker from (trained_reranker.py)."""
+"""Packs the weights of a training run into the file that set-up builds the reranker from (trained_reranker.py).
+
+The scale and shift of choice.json go into the head.
+"""
 
 import argparse
 import json
@@ -24,6 +27,9 @@ def main():
     arguments = parser.parse_args()
     layers = json.loads((arguments.run / "settings.json").read_text())["layers"]
     weights = {name: value.float().numpy() for name, value in torch.load(arguments.run / "weights.pt").items()}
+    choice = json.loads((arguments.run / "choice.json").read_text())
+    weights["out.weight"] *= np.float32(choice["scale"])
+    weights["out.bias"] = (weights["out.bias"] * choice["scale"] + choice["shift"]).astype(np.float32)
     tensors = changes(packed_e5.read(arguments.packed), layers, weights)
     np.savez(arguments.out, **tensors)
     print(f"{arguments.out}: {arguments.out.stat().st_size:,} bytes")

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Trains the reranker on WORK/examples.jsonl: one passage that answers against seven that only look so.
 
-The loss is the cross-entropy of the softmax over the eight scores (listwise). A score is the network's logit and the
-first stage's standardized scores at weights that are learned too, so that the network learns what the first stage does
-not know. What a step sees follows from the seed and the step alone, so a run that was stopped goes on from its last
-checkpoint as if it had not been. On one kind of processor and one number of threads the same command gives the same
-weights.
+The loss is the cross-entropy of the softmax over the eight logits (listwise). What a step sees follows from the seed
+and the step alone, so a run that was stopped goes on from its last checkpoint as if it had not been. On one kind of
+processor and one number of threads the same command gives the same weights.
 
 Writes WORK/NAME/: settings.json, log.jsonl (loss, and the quality on the questions that were kept back), checkpoint.pt,
 and weights.pt at the end.
@@ -46,7 +44,7 @@ def main():
     torch.use_deterministic_algorithms(True)
     out = settings.work / settings.name
     out.mkdir(parents=True, exist_ok=True)
-    chosen = {name: value for name, value in vars(settings).items() if name not in ("work", "packed", "tokenizer")}
+    chosen = {name: value for name, value in vars(settings).items() if name not in ("work", "packed", "tokenizer", "until")}
     (out / "settings.json").write_text(json.dumps(chosen, indent=2) + "\n")
 
     examples = [json.loads(line) for line in (settings.work / "examples.jsonl").open(encoding="utf-8")]
@@ -58,20 +56,22 @@ def main():
     step = trainer.resume(out / "checkpoint.pt")
     log = (out / "log.jsonl").open("a")
     losses, started = [], time.monotonic()
-    while step < settings.steps:
+    last = min(settings.steps, settings.until or settings.steps)
+    while step < last:
         group = drawn(training, settings, step)
-        losses.append(trainer.step(step, group, reader))
+        losses.append(trainer.step(step, *reader.batches(group)))
         step += 1
-        if step % 25 == 0 or step == settings.steps:
+        if step % 25 == 0 or step == last:
             said = {"step": step, "loss": round(float(np.mean(losses[-100:])), 4)}
             said["seconds"] = round((time.monotonic() - started) / len(losses), 2)
-            if step % settings.every == 0 or step == settings.steps:
+            if step % settings.every == 0 or step == last:
                 trainer.save(out / "checkpoint.pt", step)
-                said["first"] = [round(float(one), 3) for one in model.first.detach()]
                 said["dev"] = quality(model, reader, kept)
             log.write(json.dumps(said) + "\n")
             log.flush()
             print(json.dumps(said), flush=True)
+    if step < settings.steps:
+        return
     temporary = out / "weights.tmp"
     torch.save(model.state_dict(), temporary)
     os.replace(temporary, out / "weights.pt")
@@ -83,16 +83,17 @@ def parsed():
     parser.add_argument("--packed", type=Path, required=True, help="the packed embedder")
     parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer.json")
     parser.add_argument("--name", default="reranker", help="the run's folder in WORK")
-    parser.add_argument("--layers", type=lambda text: [int(part) for part in text.split(",")], default=list(range(12)))
-    parser.add_argument("--steps", type=int, default=2400)
+    parser.add_argument("--layers", type=lambda text: [int(part) for part in text.split(",")], default=list(range(6)))
+    parser.add_argument("--steps", type=int, default=1800)
+    parser.add_argument("--until", type=int, help="stop after this step, to be gone on with another time")
     parser.add_argument("--questions", type=int, default=4, help="questions a step")
     parser.add_argument("--negatives", type=int, default=7, help="passages beside the one that answers")
     parser.add_argument("--tokens", type=int, default=192, help="tokens of question and passage together at most")
-    parser.add_argument("--rate", type=float, default=1e-4, help="the highest learning rate")
+    parser.add_argument("--rate", type=float, default=2.5e-4, help="the highest learning rate")
     parser.add_argument("--warmup", type=int, default=60, help="steps in which the rate rises")
     parser.add_argument("--every", type=int, default=200, help="steps between two checkpoints")
     parser.add_argument("--dev", type=int, default=60, help="questions of each source that quality is measured on")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
@@ -113,24 +114,16 @@ def dev_set(examples, count: int) -> list:
     return [one for name in SHARES for one in random.Random(name).sample(kept[name], min(count, len(kept[name])))]
 
 
-def drawn(training, settings, step: int) -> list[tuple[str, list[str], np.ndarray]]:
-    """The questions of a step, each with its passages, the one that answers first, and their first-stage scores."""
+def drawn(training, settings, step: int) -> list[tuple[str, list[str]]]:
+    """The questions of a step, each with the passage that answers it first."""
     draw = random.Random(f"{settings.seed}/{step}")
     group = []
     for source in draw.choices(list(SHARES), list(SHARES.values()), k=settings.questions):
         example = draw.choice(training[source])
-        passages = [*example["positives"], *example["negatives"]]
-        first = len(example["positives"])
-        chosen = [draw.randrange(first), *draw.sample(range(first, len(passages)), settings.negatives)]
-        scores = first_stage(passages)[chosen]
-        group.append((example["question"], [passages[one]["text"] for one in chosen], scores))
+        answer = example["positives"][draw.randrange(len(example["positives"]))]
+        passages = [answer, *draw.sample(example["negatives"], settings.negatives)]
+        group.append((example["question"], [passage["text"] for passage in passages]))
     return group
-
-
-def first_stage(passages) -> np.ndarray:
-    """Standardized dense and BM25 scores, float32 [passages, 2]."""
-    columns = [z([one[name] for one in passages]) for name in ("dense", "bm25")]
-    return np.stack(columns, axis=1).astype(np.float32)
 
 
 class Reader:
@@ -153,7 +146,7 @@ class Reader:
 
     def batches(self, group):
         """The pairs of all questions in two batches, short and long, and each pair's place among all."""
-        pairs = [(question, passage) for question, passages, _ in group for passage in passages]
+        pairs = [(question, passage) for question, passages in group for passage in passages]
         order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0].encode()) + len(pairs[place][1].encode()))
         halves = order[: len(order) // 2], order[len(order) // 2 :]
         return [self.padded([pairs[place] for place in half]) for half in halves if half], order
@@ -165,23 +158,19 @@ class Trainer:
     def __init__(self, model, settings):
         self.model, self.settings = model, settings
         self.parameters = [one for one in model.parameters() if one.requires_grad]
-        network = [one for one in self.parameters if one is not model.first]
-        groups = [{"params": network, "times": 1}, {"params": [model.first], "times": 100, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW(groups, lr=settings.rate, weight_decay=0.01)
+        self.optimizer = torch.optim.AdamW(self.parameters, lr=settings.rate, weight_decay=0.01)
 
     def rate(self, step: int) -> float:
         rise = min(1.0, (step + 1) / self.settings.warmup)
         return self.settings.rate * rise * max(0.02, 1 - step / self.settings.steps)
 
-    def step(self, step: int, group, reader) -> float:
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = self.rate(step) * parameters["times"]
-        batches, order = reader.batches(group)
+    def step(self, step: int, batches, order) -> float:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(step)
         with torch.autocast("cpu", torch.bfloat16):
             logits = torch.cat([self.model(ids, mask) for ids, mask in batches])
         logits = logits[torch.argsort(torch.tensor(order))].view(self.settings.questions, -1)
-        first = torch.from_numpy(np.stack([scores for _, _, scores in group]))
-        loss = functional.cross_entropy(logits + first @ self.model.first, torch.zeros(len(logits), dtype=torch.long))
+        loss = functional.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long))
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
@@ -203,10 +192,7 @@ class Trainer:
 
 
 def quality(model, reader, kept, batch: int = 32) -> dict[str, list[float]]:
-    """By source, the mean reciprocal rank at 10 of the first stage, of the network alone, and of both together.
-
-    Together by the logit itself, as it was trained, and by the standardized logit.
-    """
+    """By source, the mean reciprocal rank at 10 of the first stage, of the network alone, and of both together."""
     ranks: dict[str, list] = {}
     model.eval()
     for example in kept:
@@ -215,12 +201,10 @@ def quality(model, reader, kept, batch: int = 32) -> dict[str, list[float]]:
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             logits = np.concatenate([model(*reader.padded(pairs[at : at + batch])).numpy() for at in range(0, len(pairs), batch)])
         first = np.array([-place for place in range(len(passages))], float)
-        scores = first_stage([one for one, _ in passages])
-        trained = logits + scores @ model.first.detach().numpy()
-        blended = z(logits) + scores @ [0.5, 0.75]
+        dense, lexical = (z([passage[name] for passage, _ in passages]) for name in ("dense", "bm25"))
+        both = z(logits) + 0.5 * dense + 0.75 * lexical
         gold = [is_gold for _, is_gold in passages]
-        orders = [reciprocal(scores, gold) for scores in (first, logits, trained, blended)]
-        ranks.setdefault(example["source"], []).append(orders)
+        ranks.setdefault(example["source"], []).append([reciprocal(scores, gold) for scores in (first, logits, both)])
     model.train()
     return {name: [round(float(one), 4) for one in np.mean(rows, axis=0)] for name, rows in ranks.items()}
 

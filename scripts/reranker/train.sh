@@ -33,4 +33,5 @@ export QUIRE_HOME=${QUIRE_HOME:-$root/.quire} QUIRE_DATA=$work/store
 if ! [ -e "$work/licences.json" ]; then "$python" "$here/mine.py" --data "$data" --work "$work" --quire "$quire"; fi
 "$python" "$here/train.py" --work "$work" --packed "$packed" \
     --tokenizer "$QUIRE_HOME/models/small/tokenizer.json" --name reranker "$@"
+"$python" "$here/choose.py" --run "$work/reranker" --packed "$packed" --tokenizer "$QUIRE_HOME/models/small/tokenizer.json"
 "$python" "$here/pack.py" --run "$work/reranker" --packed "$packed" --out "$root/scripts/models/reranker.npz"

@@ -122,14 +122,26 @@ pub trait Tokenizer: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RerankMethod {
-    /// One model reads question and passage together; the score is the
-    /// sigmoid of its logit, between 0 and 1.
+    /// One model reads question and passage together; the score is its logit,
+    /// of any size, and is told as the logit's sigmoid, between 0 and 1.
     CrossEncoder,
     /// MaxSim over the embedder's own token vectors: the mean over the
     /// question's tokens of the best cosine with a passage token, between -1
     /// and 1 (Khattab and Zaharia 2020, equation 3, divided by the number of
     /// question tokens). Not a cross-encoder.
     LateInteraction,
+}
+
+impl RerankMethod {
+    /// A score as people are told it. It keeps the order; two logits beyond 36
+    /// may be told as one.
+    pub fn told(self, score: f32) -> f64 {
+        let score = f64::from(score);
+        match self {
+            Self::CrossEncoder => 1.0 / (1.0 + (-score).exp()),
+            Self::LateInteraction => score,
+        }
+    }
 }
 
 /// All that decides a reranker's scores.

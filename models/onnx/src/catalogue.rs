@@ -39,6 +39,9 @@ pub struct Profile {
     /// How the reranker's scores are blended with theirs [default: by its
     /// method].
     pub blend: Option<Blend>,
+    /// How many fused candidates are reranked unless asked for otherwise
+    /// [default: 20].
+    pub rerank: Option<usize>,
 }
 
 impl Profile {

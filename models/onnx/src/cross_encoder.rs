@@ -84,7 +84,7 @@ impl CrossEncoder {
             some.len(),
             call,
             &|at| tokenizer.encode_pair(&question.tokens, passages[first + at], max_tokens),
-            probability,
+            logit,
             &mut |values| {
                 for (row, score) in values {
                     scores[first + row.index] = Some(RerankScore {
@@ -143,10 +143,9 @@ impl Reranker for CrossEncoder {
     }
 }
 
-/// The sigmoid of a pair's logit.
-fn probability(output: &TextOutput<'_>) -> Result<f32, RunError> {
-    let logit = f64::from(output.values(&[1])?[0]);
-    let score = (1.0 / (1.0 + (-logit).exp())) as f32;
+/// A pair's logit.
+fn logit(output: &TextOutput<'_>) -> Result<f32, RunError> {
+    let score = output.values(&[1])?[0];
     if score.is_finite() {
         Ok(score)
     } else {

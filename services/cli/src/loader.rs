@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::Result;
 use quire_engine::{CutSettings, ModelSource, Models, recipe};
@@ -51,6 +52,17 @@ struct LoadedWhenUsed {
     loaded: Mutex<Option<Arc<dyn Reranker>>>,
 }
 
+impl LoadedWhenUsed {
+    fn loaded(&self) -> Result<Arc<dyn Reranker>, ModelError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reranker) = &*loaded {
+            return Ok(Arc::clone(reranker));
+        }
+        let reranker = (self.load)().map_err(|error| ModelError::new(&self.info.name, error))?;
+        Ok(Arc::clone(loaded.insert(reranker)))
+    }
+}
+
 impl Reranker for LoadedWhenUsed {
     fn info(&self) -> &RerankerInfo {
         &self.info
@@ -62,18 +74,17 @@ impl Reranker for LoadedWhenUsed {
         passages: &[&str],
         call: &Call,
     ) -> Result<Vec<RerankScore>, ModelError> {
-        let reranker = {
-            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*loaded {
-                Some(reranker) => Arc::clone(reranker),
-                None => {
-                    let reranker =
-                        (self.load)().map_err(|error| ModelError::new(&self.info.name, error))?;
-                    Arc::clone(loaded.insert(reranker))
-                }
-            }
-        };
-        reranker.rerank(question, passages, call)
+        self.loaded()?.rerank(question, passages, call)
+    }
+
+    fn rerank_until(
+        &self,
+        question: &str,
+        passages: &[&str],
+        call: &Call,
+        budget: Instant,
+    ) -> Result<Vec<RerankScore>, ModelError> {
+        self.loaded()?.rerank_until(question, passages, call, budget)
     }
 }
 

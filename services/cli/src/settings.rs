@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::{BudgetArgs, ColorWhen, CutArgs, GlobalArgs, LogFormat, ModelArgs};
+use crate::loader::catalogue;
 
 /// Every key of the configuration file: the flags' names.
 const KEYS: [&str; 46] = [
@@ -98,6 +99,18 @@ pub struct ModelSettings {
     pub blend: Option<Blend>,
     /// A catalogue file in place of the built-in one.
     pub catalogue: Option<PathBuf>,
+}
+
+impl ModelSettings {
+    /// What is taken from each stage unless asked for otherwise.
+    fn default_budgets(&self) -> Result<Budgets> {
+        let catalogue = catalogue(self.catalogue.as_ref())?;
+        let default = Budgets::default();
+        Ok(Budgets {
+            rerank: catalogue.profile(&self.profile)?.rerank.unwrap_or(default.rerank),
+            ..default
+        })
+    }
 }
 
 /// Takes each setting from the first place that has it, and remembers which.
@@ -208,8 +221,9 @@ impl Settings {
             .map_err(|error: toml::de::Error| anyhow!("{file}: '{name}': {}", error.message()))
     }
 
-    pub fn budgets(&mut self, args: &BudgetArgs) -> Result<Budgets> {
-        let default = Budgets::default();
+    /// `models` because each profile has a depth of its own to rerank to.
+    pub fn budgets(&mut self, args: &BudgetArgs, models: &ModelSettings) -> Result<Budgets> {
+        let default = models.default_budgets()?;
         let budgets = Budgets {
             lexical: self.or("lexical", args.lexical, default.lexical)?,
             dense: self.or("dense", args.dense, default.dense)?,

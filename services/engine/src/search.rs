@@ -285,15 +285,15 @@ fn rerank(
     let scored_candidates: Vec<Candidate> = (0..candidates.len())
         .map(|i| Candidate {
             chunk: candidates[i],
-            rerank: f64::from(scores[i].score),
+            rerank: scores[i].score,
             dense: dense[i],
             lexical: lexical[i],
         })
         .collect();
-    let ranking = blend(&scored_candidates, &models.weights.blend)?;
+    let ranking = blend(&scored_candidates, method, &models.weights.blend)?;
     let own_score = |chunk: ChunkId| {
         let place = candidates.iter().position(|&candidate| candidate == chunk);
-        place.map_or(f64::NAN, |place| scored_candidates[place].rerank)
+        place.map_or(f64::NAN, |place| method.told(scored_candidates[place].rerank))
     };
     let truncated: BTreeSet<ChunkId> = (0..candidates.len())
         .filter(|&i| scores[i].truncated)

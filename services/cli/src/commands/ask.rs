@@ -36,9 +36,9 @@ struct Traces<'a> {
 pub fn run(context: &mut Context, args: AskArgs) -> Result<Ending> {
     let text = question(&args.question)?;
     let answers = AnswerSettings::read(&mut context.settings, &args.answer)?;
-    let budgets = context.settings.budgets(&args.budgets)?;
     let cut = context.settings.cut(&args.cut)?;
     let models = context.settings.models(&args.models)?;
+    let budgets = context.settings.budgets(&args.budgets, &models)?;
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
     let store = context.store()?;

@@ -17,9 +17,9 @@ struct Document<'a> {
 
 pub fn run(context: &mut Context, args: ConfigArgs) -> Result<Ending> {
     let settings = &mut context.settings;
-    settings.models(&args.models)?;
+    let models = settings.models(&args.models)?;
     settings.cut(&args.cut)?;
-    settings.budgets(&args.budgets)?;
+    settings.budgets(&args.budgets, &models)?;
     settings.optional("encoding", std::env::var("QUIRE_ENCODING").ok())?;
     settings.optional("strict", None::<bool>)?;
     let file = settings.file().map(|path| path.display().to_string());

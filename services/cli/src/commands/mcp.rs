@@ -14,15 +14,15 @@ use crate::loader::Loader;
 pub fn run(context: &mut Context, args: McpArgs) -> Result<Ending> {
     let settings = &mut context.settings;
     let answers = AnswerSettings::read(settings, &args.answer)?;
+    let models = settings.models(&args.models)?;
     let config = ServiceConfig {
-        budgets: settings.budgets(&args.budgets)?,
+        budgets: settings.budgets(&args.budgets, &models)?,
         answer_workers: answers.workers,
         traces: settings.or("traces", args.traces, true)?,
         uploads: false,
         ..ServiceConfig::default()
     };
     let cut = settings.cut(&args.cut)?;
-    let models = settings.models(&args.models)?;
     let loader = Loader::new(&context.home, &models)?;
     let mut parts = Parts::new(loader.models()?, context.store()?, loader.recipe(&cut)?);
     parts.answerers = answers.answerers(&parts.models);

@@ -33,9 +33,9 @@ struct Document<'a> {
 
 pub fn run(context: &mut Context, args: SearchArgs) -> Result<Ending> {
     let question = question(&args.question)?;
-    let budgets = context.settings.budgets(&args.budgets)?;
     let cut = context.settings.cut(&args.cut)?;
     let models = context.settings.models(&args.models)?;
+    let budgets = context.settings.budgets(&args.budgets, &models)?;
     let loader = Loader::new(&context.home, &models)?;
     let recipe = loader.recipe(&cut)?;
     let store = context.store()?;

@@ -31,7 +31,8 @@ pub fn run(context: &mut Context, args: ServeArgs) -> Result<Ending> {
         anyhow!("'{address}' is no address to listen on: give IP:PORT, such as 127.0.0.1:8080")
     })?;
     let mut config = config(settings, &args.limits)?;
-    config.budgets = settings.budgets(&args.budgets)?;
+    let models = settings.models(&args.models)?;
+    config.budgets = settings.budgets(&args.budgets, &models)?;
     let answers = AnswerSettings::read(settings, &args.answer)?;
     config.answer_workers = answers.workers;
     config.traces = settings.or("traces", args.traces, true)?;
@@ -48,7 +49,6 @@ pub fn run(context: &mut Context, args: ServeArgs) -> Result<Ending> {
     config.telemetry = telemetry();
     let trace_disk = settings.or("trace-disk", args.trace_disk, 1024)?.max(1) << 20;
     let cut = settings.cut(&args.cut)?;
-    let models = settings.models(&args.models)?;
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -81,17 +81,7 @@ impl Reranked {
     /// The score of a document before it was mapped to 0 to 1: the logit of a
     /// cross-encoder, the mean best cosine of late interaction.
     pub(super) fn raw(&self, place: usize) -> f64 {
-        let score = f64::from(self.scores[place].score);
-        match self.method {
-            RerankMethod::CrossEncoder => {
-                // A sigmoid of 0 or 1 has lost its logit; the nearest value
-                // below it has one.
-                let nearly = f64::from(f32::EPSILON) / 2.0;
-                let score = score.clamp(nearly, 1.0 - nearly);
-                (score / (1.0 - score)).ln()
-            }
-            RerankMethod::LateInteraction => score,
-        }
+        f64::from(self.scores[place].score)
     }
 
     /// The documents of which only the beginning was read.
@@ -104,13 +94,13 @@ impl Reranked {
     }
 }
 
-/// A score on the scale from 0 to 1: a cross-encoder's own, a mean cosine moved
+/// A score on the scale from 0 to 1: the sigmoid of a logit, a mean cosine moved
 /// from -1 to 1 by `(s + 1) / 2`, which keeps every order.
 fn relevance(method: RerankMethod, score: f32) -> f64 {
-    let score = f64::from(score);
+    let told = method.told(score);
     let moved = match method {
-        RerankMethod::CrossEncoder => score,
-        RerankMethod::LateInteraction => f64::midpoint(score, 1.0),
+        RerankMethod::CrossEncoder => told,
+        RerankMethod::LateInteraction => f64::midpoint(told, 1.0),
     };
     moved.clamp(0.0, 1.0)
 }
@@ -165,10 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn a_raw_score_is_finite_even_at_the_ends() {
-        let scores = reranked(RerankMethod::CrossEncoder, &[0.0, 0.5, 1.0]);
-        assert!(scores.raw(0) < -10.0 && scores.raw(0).is_finite());
-        assert_eq!(scores.raw(1), 0.0);
-        assert!(scores.raw(2) > 10.0 && scores.raw(2).is_finite());
+    fn a_logit_is_told_as_its_sigmoid_and_kept_beside_it() {
+        let scores = reranked(RerankMethod::CrossEncoder, &[-90.0, 0.0, 2.0]);
+        let ranked = scores.best_first();
+        assert_eq!(ranked.iter().map(|one| one.0).collect::<Vec<_>>(), [2, 1, 0]);
+        assert!((ranked[0].1 - 0.880_797).abs() < 1e-6 && ranked[1].1 == 0.5);
+        assert_eq!((scores.raw(0), scores.raw(2)), (-90.0, 2.0));
     }
 }

@@ -24,9 +24,9 @@ use crate::loader::Loader;
 
 pub fn run(context: &mut Context, args: EvalRunArgs) -> Result<Ending> {
     let settings = &mut context.settings;
-    let budgets = settings.budgets(&args.budgets)?;
     let cut = settings.cut(&args.cut)?;
     let models = settings.models(&args.models)?;
+    let budgets = settings.budgets(&args.budgets, &models)?;
     let varied = varied(&args, &budgets, &cut)?;
     let answers = AnswerSeeds::read(context, &args)?;
     let sets = read(&args)?;
