@@ -29,9 +29,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     parser.add_argument("--fusion", default="20,2,1", help="that the blends are tried on (default: 20,2,1)")
+    parser.add_argument("--logits", action="store_true", help="the reranker is a cross-encoder: its sigmoids are undone")
     parser.add_argument("--blend", default="1,0.5,0.75", help="that the depths are tried with (default: 1,0.5,0.75)")
     arguments = parser.parse_args()
-    runs = [questions(folder) for folder in arguments.runs]
+    runs = [questions(folder, arguments.logits) for folder in arguments.runs]
     fusion, blend = (tuple(map(float, text.split(","))) for text in (arguments.fusion, arguments.blend))
     show(runs, "BM25", lambda one: order(-one["lexical_rank"]))
     show(runs, "dense", lambda one: order(-one["dense_rank"]))
@@ -45,7 +46,7 @@ def main():
         show(runs, f"depth {depth}", lambda one, depth=depth: reranked(one, fusion, blend, depth))
 
 
-def questions(folder: Path) -> list[dict]:
+def questions(folder: Path, logits: bool) -> list[dict]:
     """Of every question with a known answer: ranks, scores and relevance of all passages that were found."""
     found = []
     for line in (folder / "records.jsonl").open(encoding="utf-8"):
@@ -61,6 +62,7 @@ def questions(folder: Path) -> list[dict]:
         passages = sorted(set(lists["bm25"]) | set(lists["dense"]))
         relevant = {(book, ordinal) for book, ordinal, grade in support if grade > 0}
         lowest = min(lists["dense"].values())
+        rerank = np.array([lists["reranked"].get(one, np.nan) for one in passages])
         found.append(
             {
                 "half": hashlib.sha256(f"{record['set']}/{record['question']}".encode()).digest()[0] & 1,
@@ -69,7 +71,7 @@ def questions(folder: Path) -> list[dict]:
                 "dense_rank": np.array([places["dense"].get(one, ABSENT) for one in passages]),
                 "lexical": np.array([lists["bm25"].get(one, 0.0) for one in passages]),
                 "dense": np.array([lists["dense"].get(one, lowest) for one in passages]),
-                "rerank": np.array([lists["reranked"].get(one, np.nan) for one in passages]),
+                "rerank": np.log(rerank / (1 - rerank)) if logits else rerank,
             }
         )
     return found

@@ -42,11 +42,19 @@ def cross_encoder(model: TrainedReranker, products_of) -> Graph:
     passage.
     """
     graph = Graph("quire-reranker-small")
-    value, shape, _ = build_small.hidden_states(graph, model, products_of)
-    value = graph.node("Reshape", [value, shape])
-    is_end = graph.node("Equal", ["input_ids", graph.constant("end", np.array(model.eos, np.int64))])
+    ids, _ = build_small.inputs(graph)
+    is_end = graph.node("Equal", [ids, graph.constant("end", np.array(model.eos, np.int64))])
     ends = graph.node("CumSum", [graph.cast(is_end, INT64), graph.constant("axis", np.array(1, np.int64))])
-    share = graph.cast(graph.node("Equal", [ends, graph.constant("none", np.array(0, np.int64))]), FLOAT)
+    asks = graph.node("Equal", [ends, graph.constant("none", np.array(0, np.int64))])
+    places = graph.node("NonZero", [graph.node("Reshape", [asks, graph.integers(-1)])])
+    kept = graph.node("Squeeze", [places, graph.integers(0)])
+    value, shape = build_small.hidden_states(graph, model, products_of, kept)
+    # Back to their places, with zeros between.
+    count = graph.node("Reshape", [graph.node("Size", [ids]), graph.integers(1)])
+    nothing = graph.node("ConstantOfShape", [graph.node("Concat", [count, graph.integers(model.hidden)], axis=0)])
+    value = graph.node("ScatterND", [nothing, graph.node("Transpose", [places]), value])
+    value = graph.node("Reshape", [value, shape])
+    share = graph.cast(asks, FLOAT)
     total = graph.node("MatMul", [graph.node("Unsqueeze", [share, graph.integers(1)]), value])
     count = graph.reduce("ReduceSum", share, 1, keepdims=True)
     pooled = graph.node("Div", [graph.node("Squeeze", [total, graph.integers(1)]), count])

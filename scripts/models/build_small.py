@@ -16,6 +16,7 @@ import argparse
 import importlib.util
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -111,15 +112,27 @@ def encoder(model: packed_e5.PackedE5, products_of) -> Graph:
     addition with the layer normalization: its fused operator is nine times slower than the two apart.
     """
     graph = Graph("multilingual-e5-small")
-    value, shape, _ = hidden_states(graph, model, products_of)
+    value, shape = hidden_states(graph, model, products_of)
     graph.output(graph.node("Reshape", [value, shape]), "last_hidden_state", FLOAT, rows_of(model.hidden))
     return graph
 
 
-def hidden_states(graph: Graph, model: packed_e5.PackedE5, products_of):
-    """The last layer's values [batch * sequence, hidden], their shape in three dimensions, and the mask's name."""
-    ids = graph.input("input_ids", INT64, rows_of(None))
-    mask = graph.input("attention_mask", INT64, rows_of(None))
+def inputs(graph: Graph) -> tuple[str, str]:
+    """The token ids and the mask of what is no padding, each int64 [batch, sequence]; declared once."""
+    names = "input_ids", "attention_mask"
+    if not graph.inputs:
+        for name in names:
+            graph.input(name, INT64, rows_of(None))
+    return names
+
+
+def hidden_states(graph: Graph, model: packed_e5.PackedE5, products_of, kept: str = None):
+    """The last layer's values [batch * sequence, hidden], and their shape in three dimensions.
+
+    `kept` names rows of them, an int64 vector of ascending numbers: then only these come, and the last layer
+    computes no others once it has attended to all.
+    """
+    ids, mask = inputs(graph)
     shape = graph.node("Concat", [graph.node("Shape", [ids]), graph.integers(model.hidden)], axis=0)
     rows = graph.node("Reshape", [graph.node("Size", [ids]), graph.integers(1)])
 
@@ -127,8 +140,22 @@ def hidden_states(graph: Graph, model: packed_e5.PackedE5, products_of):
     attention_bias = padding_bias(graph, mask)
     value = embedding(graph, model, ids, shape)
     for layer in range(model.layers):
-        value = encoder_layer(graph, model, products, f"layer{layer}", f"l{layer}", value, shape, attention_bias)
-    return value, shape, mask
+        rest = Rest(None, products)
+        if kept and layer == model.layers - 1:
+            rest = Rest(kept, products_of(graph, graph.node("Shape", [kept])))
+        value = encoder_layer(graph, model, products, rest, f"layer{layer}", f"l{layer}", value, shape, attention_bias)
+    return value, shape
+
+
+@dataclass
+class Rest:
+    """What of a layer comes after its attention: for which rows (none: all), and how they are multiplied."""
+
+    rows: str | None
+    products: object
+
+    def of(self, graph: Graph, value: str) -> str:
+        return graph.node("Gather", [value, self.rows]) if self.rows else value
 
 
 def padding_bias(graph, mask):
@@ -174,11 +201,12 @@ def word_embedding(graph, model, ids):
     return graph.node("Reshape", [scaled, graph.integers(-1, model.hidden)])
 
 
-def encoder_layer(graph, model, products, name, source, value, shape, attention_bias):
+def encoder_layer(graph, model, products, rest, name, source, value, shape, attention_bias):
     """Self-attention and feed-forward network, each added to its input and normalized."""
-    context, bias = self_attention(graph, model, products, name, source, value, shape, attention_bias)
-    value = residual(graph, model, f"{name}.attention", f"{source}.aln", context, bias, value)
+    context, bias = self_attention(graph, model, products, rest, name, source, value, shape, attention_bias)
+    value = residual(graph, model, f"{name}.attention", f"{source}.aln", context, bias, rest.of(graph, value))
 
+    products = rest.products
     prepared = products.prepare(value)
     inner = products.multiply(prepared, f"{name}.inner", weight(model, f"{source}.fi", model.ffn, model.hidden))
     inner_bias = graph.constant(f"{name}.inner.bias", model.vector(f"{source}.fi.b"))
@@ -188,7 +216,7 @@ def encoder_layer(graph, model, products, name, source, value, shape, attention_
     return residual(graph, model, f"{name}.outer", f"{source}.oln", outer, model.vector(f"{source}.fo.b"), value)
 
 
-def self_attention(graph, model, products, name, source, value, shape, attention_bias):
+def self_attention(graph, model, products, rest, name, source, value, shape, attention_bias):
     """The attention's projected output, and the bias that is still to be added to it.
 
     The bias of the keys shifts all scores of a query alike, which softmax cancels; the bias of the values passes
@@ -207,11 +235,11 @@ def self_attention(graph, model, products, name, source, value, shape, attention
         q_num_heads=model.heads,
         kv_num_heads=model.heads,
     )
-    attended = graph.node("Reshape", [attended, graph.integers(-1, model.hidden)])
+    attended = rest.of(graph, graph.node("Reshape", [attended, graph.integers(-1, model.hidden)]))
 
     projection = weight(model, f"{source}.ao", *square)
     bias = projected(model.vector(f"{source}.v.b"), projection, model.vector(f"{source}.ao.b"))
-    return products.multiply(products.prepare(attended), f"{name}.attended", projection), bias
+    return rest.products.multiply(rest.products.prepare(attended), f"{name}.attended", projection), bias
 
 
 def weight(model, source, outputs, inputs):

@@ -132,16 +132,17 @@ fn an_answer_model_that_is_slow() {
 fn a_question_whose_own_time_is_up_first() {
     let quire = Quire::indexed();
     let fake = FakeOpenAi::new();
-    fake.always(Reply::stream(&["Wick"]).after(Duration::from_secs(10)));
+    fake.always(Reply::stream(&["Wick"]).after(Duration::from_secs(15)));
     let server = asking(&quire, &fake.base_url());
-    let asked = json!({ "question": QUESTION, "timeout_ms": 1500 });
+    // Enough to find the evidence on a busy machine, and then to ask the model.
+    let asked = json!({ "question": QUESTION, "timeout_ms": 6000 });
     let started = Instant::now();
     let reply = server.post("/v1/answer", &asked);
     assert_eq!((reply.status, reply.problem().as_str()), (504, "timeout"));
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(20));
     let hung_up = Instant::now();
     while fake.hung_up() == 0 {
-        assert!(hung_up.elapsed() < Duration::from_secs(10));
+        assert!(hung_up.elapsed() < Duration::from_secs(30));
         thread::sleep(Duration::from_millis(20));
     }
 }

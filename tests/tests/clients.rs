@@ -94,7 +94,8 @@ fn the_official_agent_client_calls_the_tools_over_http_and_stdio() {
         return;
     }
     let quire = Quire::indexed();
-    let server = Server::start(&mut quire.serve(&[]));
+    // Many calls at once may take a while on a busy machine.
+    let server = Server::start(&mut quire.serve(&["--timeout", "120000"]));
     let binary = binary();
     let home = root().join(".quire");
     let env = [

@@ -173,3 +173,34 @@ fn a_book_is_found_by_its_own_quotation_in_either_language() {
         assert!(first["chapter"].is_string());
     }
 }
+
+#[test]
+fn the_cross_encoder_of_quires_own_reads_as_deep_as_its_profile_says() {
+    let quire = indexed();
+    let question = "Which of the twins is the elder?";
+    let found = quire.json(["search", "--profile", "small-cross", question]);
+    let trace = &found["trace"];
+    let reranked = trace["reranked"]["hits"].as_array().unwrap();
+    assert_eq!(trace["reranked"]["method"], "cross_encoder");
+    assert_eq!(trace["fingerprint"]["budgets"]["rerank"], reranked.len());
+    assert_eq!(reranked.len(), 16);
+    // Its own scores are told as sigmoids; what orders is the blend.
+    let told = trace["reranked"]["scores"].as_array().unwrap();
+    let told: Vec<f64> = told.iter().map(|score| score.as_f64().unwrap()).collect();
+    assert!(told.iter().all(|score| (0.0..=1.0).contains(score)));
+    assert!(told.windows(2).any(|pair| pair[0] < pair[1]));
+
+    // By the reranker alone, the order is its own; three are read if so asked.
+    let alone = ["--blend", "1,0,0", "--rerank", "3", "--threads", "1"];
+    let asked = ["search", "--profile", "small-cross", question];
+    let pure = quire.json([&asked[..], &alone[..]].concat());
+    let hits = pure["trace"]["reranked"]["hits"].as_array().unwrap();
+    assert_eq!(hits.len(), 3);
+    let scores = pure["trace"]["reranked"]["scores"].as_array().unwrap();
+    for (hit, score) in hits.iter().zip(scores) {
+        assert_eq!(hit["score"], *score);
+        let at = reranked.iter().position(|one| one["chunk"] == hit["chunk"]);
+        assert_eq!(told[at.unwrap()], score.as_f64().unwrap());
+    }
+    assert!(scores.is_sorted_by(|a, b| a.as_f64() >= b.as_f64()));
+}

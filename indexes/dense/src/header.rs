@@ -39,7 +39,8 @@ impl Kind {
 
     const fn version(self) -> u32 {
         match self {
-            Self::Vectors | Self::Graph => 1,
+            Self::Vectors => 1,
+            Self::Graph => 2,
         }
     }
 

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn the_embedded_catalogue_has_both_profiles_and_their_models() {
+    fn the_embedded_catalogue_has_its_profiles_and_their_models() {
         let catalogue = Catalogue::embedded().unwrap();
         let small = catalogue.profile("small").unwrap();
         let e5 = catalogue.model(&small.embedder.model).unwrap();
@@ -502,8 +502,13 @@ mod tests {
             .map(|(digest, name)| (name, digest))
             .collect();
         let catalogue = Catalogue::embedded().unwrap();
-        let e5 = catalogue.model("multilingual-e5-small").unwrap();
-        for file in e5.files.values().flat_map(FileSet::all) {
+        let built = ["multilingual-e5-small", "quire-reranker-small"]
+            .map(|name| catalogue.model(name).unwrap());
+        for file in built
+            .iter()
+            .flat_map(|model| model.files.values())
+            .flat_map(FileSet::all)
+        {
             assert_eq!(
                 file.sha256.as_deref(),
                 listed.get(file.path.as_str()).copied(),
@@ -519,7 +524,7 @@ mod tests {
         let error = catalogue.profile("large").unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no profile 'large'; there are: bge-m3, small"
+            "there is no profile 'large'; there are: bge-m3, small, small-cross"
         );
         let error = catalogue.model("bge").unwrap_err().to_string();
         assert!(error.contains("bge-reranker-base"), "{error}");

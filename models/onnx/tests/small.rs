@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use quire_model::{Call, Embedder as _, Embedding, Reranker as _, Role, Tokenizer as _};
-use quire_onnx::{LateInteraction, OnnxEmbedder, OnnxModel, Precision, SessionOptions};
-use support::{plain, small};
+use quire_onnx::{
+    CrossEncoder, LateInteraction, OnnxEmbedder, OnnxModel, Precision, SessionOptions,
+};
+use support::{built, plain, small};
 
 /// Texts of many lengths, in both languages.
 fn texts() -> Vec<String> {
@@ -157,6 +159,61 @@ fn late_interaction_prefers_the_passage_that_answers() {
         .rerank(&long, &passages[..1], &Call::new())
         .unwrap();
     assert!(flagged[0].truncated);
+}
+
+#[test]
+fn the_cross_encoder_prefers_the_passage_that_answers_whatever_runs_beside_it() {
+    let load = |precision, options: &SessionOptions| {
+        CrossEncoder::new(built("quire-reranker-small", precision, options)).unwrap()
+    };
+    let reranker = load(Precision::Int8, &plain());
+    let asked = [
+        (
+            "Who was the harbour master?",
+            [
+                "It rained for nine days in the valley, and the road to the mill was lost.",
+                "Ilse Brandt had been the harbour master for eleven years, as her father was.",
+                "The boats came home late, and nobody counted them that night.",
+            ],
+        ),
+        (
+            "港务长叫什么名字？",
+            [
+                "山谷里下了九天的雨，去磨坊的路都看不见了。",
+                "港务长名叫布兰特，在码头上做了十一年。",
+                "船很晚才回来，那天夜里没有人去数。",
+            ],
+        ),
+    ];
+    let two_threads = SessionOptions {
+        threads: 2,
+        ..plain()
+    };
+    let others = [
+        load(Precision::Int8, &two_threads),
+        load(Precision::Fp32, &plain()),
+    ];
+    for (question, passages) in asked {
+        let scores = reranker.rerank(question, &passages, &Call::new()).unwrap();
+        assert!(scores[1].score > scores[0].score + 1.0, "{scores:?}");
+        assert!(scores[1].score > scores[2].score + 1.0, "{scores:?}");
+        for (passage, together) in passages.iter().zip(&scores) {
+            let alone = reranker.rerank(question, &[passage], &Call::new()).unwrap();
+            assert_eq!(alone, [*together]);
+        }
+        let threaded = others[0].rerank(question, &passages, &Call::new()).unwrap();
+        assert_eq!(threaded, scores);
+        let exact = others[1].rerank(question, &passages, &Call::new()).unwrap();
+        for (exact, rounded) in exact.iter().zip(&scores) {
+            assert!(
+                (exact.score - rounded.score).abs() < 0.5,
+                "{exact:?} {rounded:?}"
+            );
+        }
+    }
+    let long = "why ".repeat(600);
+    let flagged = reranker.rerank("Why?", &[&long], &Call::new()).unwrap();
+    assert!(flagged[0].truncated && flagged[0].tokens == 512);
 }
 
 fn model() -> Arc<OnnxModel> {

@@ -322,7 +322,7 @@ pub struct BudgetArgs {
     /// Candidates followed in the graph of a large index [default: 256]
     #[arg(long, env = "QUIRE_DENSE_EF", value_name = "N")]
     pub dense_ef: Option<usize>,
-    /// Fused candidates to rerank; 0 for none [default: 20]
+    /// Fused candidates to rerank; 0 for none [default: the profile's, else 20]
     #[arg(long, env = "QUIRE_RERANK", value_name = "N")]
     pub rerank: Option<usize>,
     /// Passages in the result at most [default: 10]

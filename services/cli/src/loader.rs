@@ -84,7 +84,8 @@ impl Reranker for LoadedWhenUsed {
         call: &Call,
         budget: Instant,
     ) -> Result<Vec<RerankScore>, ModelError> {
-        self.loaded()?.rerank_until(question, passages, call, budget)
+        self.loaded()?
+            .rerank_until(question, passages, call, budget)
     }
 }
 

@@ -107,7 +107,10 @@ impl ModelSettings {
         let catalogue = catalogue(self.catalogue.as_ref())?;
         let default = Budgets::default();
         Ok(Budgets {
-            rerank: catalogue.profile(&self.profile)?.rerank.unwrap_or(default.rerank),
+            rerank: catalogue
+                .profile(&self.profile)?
+                .rerank
+                .unwrap_or(default.rerank),
             ..default
         })
     }

@@ -293,7 +293,9 @@ fn rerank(
     let ranking = blend(&scored_candidates, method, &models.weights.blend)?;
     let own_score = |chunk: ChunkId| {
         let place = candidates.iter().position(|&candidate| candidate == chunk);
-        place.map_or(f64::NAN, |place| method.told(scored_candidates[place].rerank))
+        place.map_or(f64::NAN, |place| {
+            method.told(scored_candidates[place].rerank)
+        })
     };
     let truncated: BTreeSet<ChunkId> = (0..candidates.len())
         .filter(|&i| scores[i].truncated)

@@ -2,10 +2,13 @@
 
 use std::any::Any;
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 use hnsw_rs::prelude::{Distance, Hnsw, Point};
 use quire_index::GraphRecipe;
+use rayon::prelude::*;
 
 use super::{Graph, Layer};
 use crate::error::{DenseError, check_unit};
@@ -37,11 +40,13 @@ impl Distance<u32> for Between<'_> {
     }
 }
 
-/// Builds the graph over all rows, at least one.
+/// Builds the graphs over all rows, at least one, in parts of `part_rows` rows
+/// or a little less.
 pub(super) fn build(
     vectors: &VectorFile,
     recipe: &GraphRecipe,
-    mut on_row: impl FnMut(usize),
+    part_rows: usize,
+    on_row: impl FnMut(usize) + Send,
 ) -> Result<Graph, DenseError> {
     within("connections", recipe.connections, CONNECTIONS)?;
     within("ef_construction", recipe.ef_construction, EF_CONSTRUCTION)?;
@@ -56,29 +61,59 @@ pub(super) fn build(
             problem,
         })?;
     }
+    let done = Mutex::new((0, on_row));
+    let on_row = || {
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.0 += 1;
+        let rows = done.0;
+        (done.1)(rows);
+    };
+    let parts = parts(vectors.len(), part_rows);
     let built = catch_unwind(AssertUnwindSafe(|| {
-        let distance = Between {
-            vectors,
-            kernel: Kernel::detect(),
-        };
-        let hnsw = Hnsw::new(
-            recipe.connections,
-            vectors.len(),
-            MAX_LAYERS,
-            recipe.ef_construction,
-            distance,
-        );
-        for row in 0..vectors.len() {
-            hnsw.insert_slice((&[row as u32], row));
-            on_row(row + 1);
-        }
-        edges(&hnsw, vectors.len() as u32)
+        let parts = parts.into_par_iter();
+        parts
+            .map(|rows| part(vectors, rows, recipe, &on_row))
+            .collect()
     }));
     vectors.check()?;
-    built.map_err(|panic| DenseError::GraphBuild {
+    let built: Vec<Part> = built.map_err(|panic| DenseError::GraphBuild {
         path: vectors.path().to_owned(),
         message: said(panic.as_ref()),
-    })
+    })?;
+    Ok(Graph::of_parts(built, vectors.len() as u32))
+}
+
+/// The rows of each part: as few parts as can be, of about one size.
+fn parts(rows: usize, part_rows: usize) -> Vec<Range<usize>> {
+    let parts = rows.div_ceil(part_rows);
+    (0..parts)
+        .map(|part| rows * part / parts..rows * (part + 1) / parts)
+        .collect()
+}
+
+/// Builds the graph of some rows.
+fn part(
+    vectors: &VectorFile,
+    rows: Range<usize>,
+    recipe: &GraphRecipe,
+    on_row: &(impl Fn() + Sync),
+) -> Part {
+    let distance = Between {
+        vectors,
+        kernel: Kernel::detect(),
+    };
+    let hnsw = Hnsw::new(
+        recipe.connections,
+        rows.len(),
+        MAX_LAYERS,
+        recipe.ef_construction,
+        distance,
+    );
+    for row in rows {
+        hnsw.insert_slice((&[row as u32], row));
+        on_row();
+    }
+    edges(&hnsw)
 }
 
 fn within(
@@ -97,27 +132,50 @@ fn within(
     })
 }
 
+/// The edges of one part's rows, as the library has them.
+struct Part {
+    entry: u32,
+    /// The rows with edges in each layer, and the rows they lead to.
+    by_layer: Vec<Vec<(u32, Vec<u32>)>>,
+}
+
 /// Takes the edges out of the library's graph.
-fn edges(hnsw: &Hnsw<'_, u32, Between<'_>>, rows: u32) -> Graph {
+fn edges(hnsw: &Hnsw<'_, u32, Between<'_>>) -> Part {
     let mut by_layer: Vec<Vec<(u32, Vec<u32>)>> = vec![Vec::new(); MAX_LAYERS];
     // The library enters at the first row of the highest level.
-    let mut entry = (0, Reverse(0));
+    let mut entry: Option<(u8, Reverse<u32>)> = None;
     for point in hnsw.get_point_indexation() {
         let row = point.get_origin_id() as u32;
-        entry = entry.max((point.get_point_id().0, Reverse(row)));
+        entry = entry.max(Some((point.get_point_id().0, Reverse(row))));
         for (layer, targets) in targets(&point).into_iter().enumerate() {
             if layer == 0 || !targets.is_empty() {
                 by_layer[layer].push((row, targets));
             }
         }
     }
-    while by_layer.last().is_some_and(Vec::is_empty) {
-        by_layer.pop();
+    Part {
+        entry: entry.map_or(0, |(_, Reverse(row))| row),
+        by_layer,
     }
-    Graph {
-        entry: entry.1.0,
-        rows,
-        layers: by_layer.into_iter().map(Layer::of_nodes).collect(),
+}
+
+impl Graph {
+    fn of_parts(parts: Vec<Part>, rows: u32) -> Self {
+        let entries = parts.iter().map(|part| part.entry).collect();
+        let mut by_layer: Vec<Vec<(u32, Vec<u32>)>> = vec![Vec::new(); MAX_LAYERS];
+        for part in parts {
+            for (all, nodes) in by_layer.iter_mut().zip(part.by_layer) {
+                all.extend(nodes);
+            }
+        }
+        while by_layer.last().is_some_and(Vec::is_empty) {
+            by_layer.pop();
+        }
+        Self {
+            entries,
+            rows,
+            layers: by_layer.into_iter().map(Layer::of_nodes).collect(),
+        }
     }
 }
 
@@ -160,7 +218,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{GRAPH_FILE, write_graph};
+    use crate::graph::{GRAPH_FILE, write_graph, write_parts};
     use crate::synthetic::Clusters;
     use crate::{VECTORS_FILE, VectorWriter};
     use std::fs;
@@ -187,7 +245,7 @@ mod tests {
 
     fn built(dir: &TempDir, recipe: &GraphRecipe) -> Graph {
         let file = VectorFile::open(&dir.path().join(VECTORS_FILE)).unwrap();
-        build(&file, recipe, |_| {}).unwrap()
+        build(&file, recipe, usize::MAX, |_| {}).unwrap()
     }
 
     #[test]
@@ -199,7 +257,7 @@ mod tests {
                 .num_threads(threads)
                 .build()
                 .unwrap();
-            pool.install(|| write_graph(dir.path(), &recipe(8, 40), |_| {}))
+            pool.install(|| write_parts(dir.path(), &recipe(8, 40), 400, |_| {}))
                 .unwrap();
             files.push(fs::read(dir.path().join(GRAPH_FILE)).unwrap());
         }
@@ -218,7 +276,7 @@ mod tests {
         for row in 0..400 {
             hnsw.insert_slice((&[row as u32], row));
         }
-        let graph = edges(&hnsw, 400);
+        let graph = Graph::of_parts(vec![edges(&hnsw)], 400);
         assert_eq!(graph, built(&dir, &recipe(4, 30)));
         let top = graph.layers.len() - 1;
         assert!(top > 0 && graph.layers[0].nodes.len() == 400);
@@ -231,10 +289,32 @@ mod tests {
                     .map_or(&[][..], |l| l.neighbours(row));
                 assert_eq!(ours, targets, "row {row}, layer {layer}");
             }
-            if row == graph.entry {
+            if row == graph.entries[0] {
                 assert_eq!(point.get_point_id().0, hnsw.get_max_level_observed());
             }
         }
+    }
+
+    #[test]
+    fn parts_are_of_one_size_and_no_edge_leaves_its_own() {
+        assert_eq!(parts(7, 3), [0..2, 2..4, 4..7]);
+        assert_eq!(parts(6, 3), [0..3, 3..6]);
+        assert_eq!(parts(2, 3), [0..2]);
+        let dir = vectors(16, &Clusters::new(16, 5, 8).rows(300));
+        let file = VectorFile::open(&dir.path().join(VECTORS_FILE)).unwrap();
+        let graph = build(&file, &recipe(4, 30), 100, |_| {}).unwrap();
+        assert_eq!(graph.entries.len(), 3);
+        for (part, entry) in graph.entries.iter().enumerate() {
+            assert_eq!(*entry as usize / 100, part);
+        }
+        for layer in &graph.layers {
+            for row in 0..300 {
+                let targets = layer.neighbours(row).iter();
+                assert!(targets.clone().all(|target| target / 100 == row / 100));
+            }
+        }
+        let alone = build(&file, &recipe(4, 30), 300, |_| {}).unwrap();
+        assert_eq!(alone.entries.len(), 1);
     }
 
     #[test]
@@ -280,7 +360,7 @@ mod tests {
         let dir = vectors(2, &[0.6, 0.8, 1., 0.]);
         let file = VectorFile::open(&dir.path().join(VECTORS_FILE)).unwrap();
         let stop = |row| assert!(row < 2, "stopped at row {row}");
-        let error = build(&file, &recipe(4, 10), stop).unwrap_err();
+        let error = build(&file, &recipe(4, 10), 2, stop).unwrap_err();
         assert!(error.to_string().contains("stopped at row 2"), "{error}");
     }
 

@@ -1,7 +1,7 @@
 //! The file of a graph.
 //!
-//! After the header come `u32`s: the entry; for each layer, from the lowest,
-//! its number of nodes and of edges; then each layer's nodes, starts and
+//! After the header come `u32`s: the number of parts, and the entry of each;
+//! for each layer, from the lowest, its number of nodes and of edges; then each layer's nodes, starts and
 //! targets (see [`Layer`]).
 
 use std::fs::File;
@@ -27,7 +27,8 @@ impl Graph {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let mut words = vec![self.entry];
+        let mut words = vec![self.entries.len() as u32];
+        words.extend_from_slice(&self.entries);
         for layer in &self.layers {
             words.push(layer.nodes.len() as u32);
             words.push(layer.targets.len() as u32);
@@ -60,8 +61,9 @@ impl Graph {
             rest: &file[HEADER..],
             path,
         };
-        let entry = words.one()?;
-        if entry >= rows || header.width == 0 {
+        let parts = words.one()? as usize;
+        let entries = words.many(parts)?;
+        if parts == 0 || entries.iter().any(|entry| *entry >= rows) || header.width == 0 {
             return Err(words.damaged("its entry is no row"));
         }
         let mut sizes = Vec::new();
@@ -87,7 +89,7 @@ impl Graph {
             return Err(words.damaged("it goes on after its last edge"));
         }
         Ok(Self {
-            entry,
+            entries,
             rows,
             layers,
         })
@@ -144,7 +146,7 @@ mod tests {
 
     fn small() -> Graph {
         Graph {
-            entry: 2,
+            entries: vec![2],
             rows: 3,
             layers: vec![
                 Layer {
@@ -204,22 +206,24 @@ mod tests {
 
     #[test]
     fn what_a_search_would_stumble_over_is_refused() {
-        // Words: entry; 3, 4, 1, 1; nodes 0 1 2; starts 0 1 2 4; targets ...
+        // Words: 1 part, its entry; 3, 4, 1, 1; nodes 0 1 2; starts 0 1 2 4; targets ...
         for (at, value, expected) in [
-            (0, 3, "entry is no row"),
-            (1, 2, "do not belong to nodes"),
-            (5, 1, "nodes are not ascending"),
-            (7, 3, "nodes are not ascending"),
-            (8, 1, "do not belong to nodes"),
-            (9, 3, "do not belong to nodes"),
-            (11, 5, "do not belong to nodes"),
-            (12, 3, "leads to no row"),
-            (2, u32::MAX, "ends before its last edge"),
+            (0, 0, "entry is no row"),
+            (0, u32::MAX, "ends before its last edge"),
+            (1, 3, "entry is no row"),
+            (2, 2, "do not belong to nodes"),
+            (6, 1, "nodes are not ascending"),
+            (8, 3, "nodes are not ascending"),
+            (9, 1, "do not belong to nodes"),
+            (10, 3, "do not belong to nodes"),
+            (12, 5, "do not belong to nodes"),
+            (13, 3, "leads to no row"),
+            (3, u32::MAX, "ends before its last edge"),
         ] {
             let error = read(&forged(|words| words[at] = value)).unwrap_err();
             assert!(error.to_string().contains(expected), "{at}: {error}");
         }
-        let gap = vec![0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+        let gap = vec![1, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0];
         let gap = read(&forged(|words| *words = gap)).unwrap_err();
         assert!(gap.to_string().contains("a row is missing"), "{gap}");
         let longer = read(&forged(|words| words.push(0))).unwrap_err();

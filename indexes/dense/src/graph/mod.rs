@@ -23,11 +23,17 @@ pub(crate) use search::nearest;
 /// The file's name in an artifact's folder.
 pub const GRAPH_FILE: &str = "graph.bin";
 
-/// The edges of an HNSW graph, layer by layer from the lowest.
+/// Rows that are joined in one graph at most. Vectors beyond this number lie
+/// in several graphs, of rows that follow each other: they are built side by
+/// side, each in its own order, and all of them are searched.
+const PART_ROWS: usize = 1 << 17;
+
+/// The edges of HNSW graphs, one for each part of the rows, layer by layer
+/// from the lowest. No edge leaves its part.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
-    /// Where a search begins, in the highest layer.
-    entry: u32,
+    /// Where a search of each part begins, in the part's highest layer.
+    entries: Vec<u32>,
     rows: u32,
     layers: Vec<Layer>,
 }
@@ -60,8 +66,8 @@ impl Layer {
 /// Builds the graph over the vectors in an artifact's folder, if the recipe
 /// asks for one at their number, and writes it beside them.
 ///
-/// `on_row` is told how many rows are in the graph, after each. One thread,
-/// in row order: more would make another graph on every run.
+/// `on_row` is told how many rows are in the graph, after each. A part is built
+/// by one thread, in row order: more would make another graph on every run.
 ///
 /// Returns whether there is a graph now.
 ///
@@ -71,13 +77,23 @@ impl Layer {
 pub fn write_graph(
     dir: &Path,
     recipe: &GraphRecipe,
-    on_row: impl FnMut(usize),
+    on_row: impl FnMut(usize) + Send,
+) -> Result<bool, DenseError> {
+    write_parts(dir, recipe, PART_ROWS, on_row)
+}
+
+/// [`write_graph`] with parts of another size.
+pub(crate) fn write_parts(
+    dir: &Path,
+    recipe: &GraphRecipe,
+    part_rows: usize,
+    on_row: impl FnMut(usize) + Send,
 ) -> Result<bool, DenseError> {
     let vectors = VectorFile::open(&dir.join(VECTORS_FILE))?;
     if vectors.len() <= recipe.above {
         return Ok(false);
     }
-    let graph = build::build(&vectors, recipe, on_row)?;
+    let graph = build::build(&vectors, recipe, part_rows, on_row)?;
     let path = dir.join(GRAPH_FILE);
     graph.write(&path)?;
     Ok(true)

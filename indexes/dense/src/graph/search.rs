@@ -3,24 +3,49 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use rayon::prelude::*;
+
 use super::Graph;
-use crate::order::Scored;
+use crate::order::{Scored, best};
 
 /// The rows with the best scores that a search with `ef` candidates meets,
 /// best first, at most `limit`. `score` gives a row's score or ends the search.
 ///
 /// More candidates than `limit` find better rows; fewer are raised to it.
-pub(crate) fn nearest<E>(
+///
+/// Every part is searched with `ef` candidates, side by side.
+pub(crate) fn nearest<E: Send>(
     graph: &Graph,
     limit: usize,
     ef: usize,
-    score: impl Fn(u32) -> Result<f32, E>,
+    score: impl Fn(u32) -> Result<f32, E> + Sync,
 ) -> Result<Vec<Scored>, E> {
     if limit == 0 {
         return Ok(Vec::new());
     }
+    if let [entry] = graph.entries[..] {
+        return nearest_in_part(graph, entry, limit, ef, score);
+    }
+    let parts = graph.entries.par_iter();
+    let found = parts.map(|entry| nearest_in_part(graph, *entry, limit, ef, &score));
+    // In the parts' order, so that of two errors the first is told.
+    let found: Vec<Result<Vec<Scored>, E>> = found.collect();
+    let mut all = Vec::new();
+    for part in found {
+        all.extend(part?);
+    }
+    Ok(best(all, limit))
+}
+
+fn nearest_in_part<E>(
+    graph: &Graph,
+    entry: u32,
+    limit: usize,
+    ef: usize,
+    score: impl Fn(u32) -> Result<f32, E>,
+) -> Result<Vec<Scored>, E> {
     let scored = |row| Ok(Scored::new(score(row)?, row));
-    let mut here = scored(graph.entry)?;
+    let mut here = scored(entry)?;
     for layer in graph.layers[1..].iter().rev() {
         let mut moved = true;
         while moved {
@@ -61,10 +86,10 @@ pub(crate) fn nearest<E>(
             }
         }
     }
-    let mut best: Vec<Scored> = found.into_iter().map(|found| found.0).collect();
-    best.sort_unstable_by(|a, b| b.cmp(a));
-    best.truncate(limit);
-    Ok(best)
+    Ok(best(
+        found.into_iter().map(|found| found.0).collect(),
+        limit,
+    ))
 }
 
 /// A set of rows, a bit each.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::graph::write_parts;
 use crate::synthetic::{self, Clusters};
 use crate::{VectorWriter, write_graph};
 use quire_corpus::BookId;
@@ -81,6 +82,26 @@ fn a_graph_finds_nearly_all_that_a_scan_finds_and_all_with_every_row_a_candidate
             .filter(|c| near.chunks().any(|n| n == *c))
             .count();
         assert_eq!(index.search(question, 10, 3000).unwrap(), exact);
+    }
+    assert!(found * 100 >= wanted * 97, "{found} of {wanted}");
+}
+
+#[test]
+fn several_parts_are_searched_as_one_graph() {
+    let (dir, index, questions) = index(3000, 2999);
+    assert!(write_parts(dir.path(), &recipe(2999), 700, |_| {}).unwrap());
+    let parts = DenseIndex::open(dir.path(), Arc::clone(&index.passages), &recipe(2999)).unwrap();
+    let (mut found, mut wanted) = (0, 0);
+    for question in &questions {
+        let exact = index.search_exact(question, 10).unwrap();
+        let near = parts.search(question, 10, 64).unwrap();
+        assert_eq!(near.len(), 10);
+        wanted += exact.len();
+        found += exact
+            .chunks()
+            .filter(|c| near.chunks().any(|n| n == *c))
+            .count();
+        assert_eq!(parts.search(question, 10, 3000).unwrap(), exact);
     }
     assert!(found * 100 >= wanted * 97, "{found} of {wanted}");
 }

@@ -53,8 +53,13 @@ pub fn plain() -> SessionOptions {
 }
 
 pub fn small(precision: Precision, options: &SessionOptions) -> Arc<OnnxModel> {
+    built("multilingual-e5-small", precision, options)
+}
+
+/// A model that `scripts/setup.sh` builds.
+pub fn built(name: &str, precision: Precision, options: &SessionOptions) -> Arc<OnnxModel> {
     let catalogue = Catalogue::embedded().unwrap();
-    let spec = catalogue.model("multilingual-e5-small").unwrap();
+    let spec = catalogue.model(name).unwrap();
     let files = ModelFiles::locate(spec, precision, &mut |source, file| {
         built_file(&home(), source, file)
     })

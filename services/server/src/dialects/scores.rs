@@ -158,7 +158,10 @@ mod tests {
     fn a_logit_is_told_as_its_sigmoid_and_kept_beside_it() {
         let scores = reranked(RerankMethod::CrossEncoder, &[-90.0, 0.0, 2.0]);
         let ranked = scores.best_first();
-        assert_eq!(ranked.iter().map(|one| one.0).collect::<Vec<_>>(), [2, 1, 0]);
+        assert_eq!(
+            ranked.iter().map(|one| one.0).collect::<Vec<_>>(),
+            [2, 1, 0]
+        );
         assert!((ranked[0].1 - 0.880_797).abs() < 1e-6 && ranked[1].1 == 0.5);
         assert_eq!((scores.raw(0), scores.raw(2)), (-90.0, 2.0));
     }
