@@ -107,10 +107,25 @@ fn a_killed_run_is_resumed_and_ends_with_the_same_bytes() {
     let book = small_book(killed.data(), "book.txt");
     let book = book.to_str().unwrap();
     clean.json(["index", book]);
-    let mut resumed = false;
-    for milliseconds in [150, 700, 1_000, 1_300, 1_600, 2_000, 2_500, 3_000, 4_000] {
+    let embedding = || {
+        fs::read_dir(killed.data().join("staging")).is_ok_and(|entries| {
+            entries.filter_map(Result::ok).any(|entry| {
+                let log = entry.path().join("scratch/embeddings.log");
+                fs::metadata(log).is_ok_and(|log| log.len() > 1_000)
+            })
+        })
+    };
+    // At any time, and last of all in the middle of embedding.
+    for milliseconds in [Some(150), Some(700), Some(1_300), Some(2_000), None] {
         let mut child = killed.start(["index", book]);
-        thread::sleep(Duration::from_millis(milliseconds));
+        match milliseconds {
+            Some(milliseconds) => thread::sleep(Duration::from_millis(milliseconds)),
+            None => {
+                while !embedding() && child.try_wait().unwrap().is_none() {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         // Nothing half-written is ever listed or searched.
@@ -119,14 +134,8 @@ fn a_killed_run_is_resumed_and_ends_with_the_same_bytes() {
             assert!(entry["counts"]["passages"].as_u64().unwrap() > 0);
         }
         assert!(listed["damaged"].as_array().unwrap().is_empty());
-        let log = fs::read_dir(killed.data().join("staging")).is_ok_and(|entries| {
-            entries.filter_map(Result::ok).any(|entry| {
-                let log = entry.path().join("scratch/embeddings.log");
-                fs::metadata(log).is_ok_and(|log| log.len() > 1_000)
-            })
-        });
-        resumed |= log;
     }
+    let resumed = embedding();
     let last = killed.json(["index", book]);
     let status = last["sources"][0]["books"][0]["status"]
         .as_str()
