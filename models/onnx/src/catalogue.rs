@@ -536,7 +536,7 @@ mod tests {
     #[test]
     fn a_wrong_entry_is_refused_and_named() {
         let error = changed("cross_encoder = {}", "");
-        assert!(error.contains("model bge-reranker-v2-m3"), "{error}");
+        assert!(error.contains("model quire-reranker-small"), "{error}");
         let error = changed("onnx/model.onnx\"", "../model.onnx\"");
         assert!(error.contains("leaves its source's folder"), "{error}");
         let error = changed(
