@@ -133,7 +133,10 @@ fn a_question_whose_own_time_is_up_first() {
     let quire = Quire::indexed();
     let fake = FakeOpenAi::new();
     fake.always(Reply::stream(&["Wick"]).after(Duration::from_secs(15)));
-    let server = asking(&quire, &fake.base_url());
+    let url = fake.base_url();
+    let model = ["--answer-url", &url, "--answer-model", "some-model"];
+    let patient = ["--answer-timeout", "60"];
+    let server = Server::start(&mut quire.serve(&[&model[..], &patient].concat()));
     // Enough to find the evidence on a busy machine, and then to ask the model.
     let asked = json!({ "question": QUESTION, "timeout_ms": 6000 });
     let started = Instant::now();
