@@ -32,18 +32,22 @@ class Layer(nn.Module):
         for short, long in NORMS.items():
             setattr(self, long, norm(model, f"l{number}.{short}"))
 
-    def forward(self, value, mask):
-        """`value`: float [batch, tokens, hidden]; `mask`: float [batch, 1, 1, tokens], 0 at tokens, -inf at padding."""
-        batch, length, hidden = value.shape
+    def forward(self, value, mask, rows: int | None = None):
+        """`value`: float [batch, tokens, hidden]; `mask`: float [batch, 1, 1, tokens], 0 at tokens, -inf at padding.
+
+        Gives [batch, rows, hidden]: the first `rows` tokens only, or all of them.
+        """
+        batch, _, hidden = value.shape
+        asked = value[:, :rows]
 
         def split(part):
-            return part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
+            return part.view(batch, -1, self.heads, hidden // self.heads).transpose(1, 2)
 
-        queries, keys, values = (split(part(value)) for part in (self.queries, self.keys, self.values))
+        queries, keys, values = split(self.queries(asked)), split(self.keys(value)), split(self.values(value))
         # Written out: PyTorch's fused attention takes three times as long backward on a processor.
         scores = (queries * (hidden // self.heads) ** -0.5) @ keys.transpose(2, 3)
         context = (scores + mask).softmax(3) @ values
-        value = self.attention_norm(value + self.attended(context.transpose(1, 2).reshape(batch, length, hidden)))
+        value = self.attention_norm(asked + self.attended(context.transpose(1, 2).reshape(asked.shape)))
         return self.outer_norm(value + self.outer(functional.gelu(self.inner(value))))
 
 
@@ -71,10 +75,13 @@ class Reranker(nn.Module):
         """A logit a pair. `ids`: int64 [batch, tokens]; `mask`: bool [batch, tokens], true where there is a token."""
         value = self.norm(self.words(ids) + self.positions[: ids.shape[1]])
         padding = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill(~mask, -torch.inf)[:, None, None, :]
-        for layer in self.layers:
+        # The question's tokens, up to the mark at its end: the last layer need give no others.
+        question = (ids == self.end).cumsum(1) == 0
+        rows = int(question.sum(1).max())
+        for layer in self.layers[:-1]:
             value = layer(value, padding)
-        # The question's tokens, up to the mark at its end.
-        share = ((ids == self.end).cumsum(1) == 0)[..., None].to(value.dtype)
+        value = self.layers[-1](value, padding, rows)
+        share = question[:, :rows, None].to(value.dtype)
         pooled = (value * share).sum(1) / share.sum(1)
         return self.out(torch.tanh(self.dense(pooled))).squeeze(-1).float()
 

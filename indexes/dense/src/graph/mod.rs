@@ -26,7 +26,7 @@ pub const GRAPH_FILE: &str = "graph.bin";
 /// Rows that are joined in one graph at most. Vectors beyond this number lie
 /// in several graphs, of rows that follow each other: they are built side by
 /// side, each in its own order, and all of them are searched.
-const PART_ROWS: usize = 1 << 15;
+const PART_ROWS: usize = 1 << 17;
 
 /// The edges of HNSW graphs, one for each part of the rows, layer by layer
 /// from the lowest. No edge leaves its part.
