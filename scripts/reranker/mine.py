@@ -4,7 +4,8 @@
 Every source becomes a BEIR folder; `quire eval run --retrieval-only` searches it; what its two retrievers and their
 fusion rank highest, and what does not answer, is what the reranker learns to tell from what does. Writes
 WORK/examples.jsonl, a line a question: what was asked, positive and negative passages with the first stage's scores,
-and whether it is kept back to choose settings by (`dev`).
+and whether it is kept back to choose settings by (`dev`). What is kept back is asked once more, reranked by late
+interaction: WORK/late/SOURCE, which choose.py reads.
 """
 
 import argparse
@@ -44,29 +45,38 @@ def main():
         for make in SOURCES:
             source = make(arguments.data, arguments.work)
             licences[source.name] = source.licence
+            everything = range(len(source.questions))
+            folder, out = arguments.work / "sets" / source.name, arguments.work / "runs" / source.name
+            write_set(source, folder, everything)
+            found = asked(arguments.quire, folder, out, "--rerank", "0", "--by", "fusion")
             count = 0
-            for example in examples(source, ranked(source, arguments.work, arguments.quire)):
+            for example in examples(source, found):
                 file.write(json.dumps(example, ensure_ascii=False) + "\n")
                 count += 1
+            late = arguments.work / "late" / source.name
+            write_set(source, late / "set", [i for i in everything if is_dev(source, source.questions[i])])
+            asked(arguments.quire, late / "set", late / "run", "--profile", "small-late", "--rerank", "20", "--blend", "1,0,0")
             print(f"{source.name}: {len(source.documents)} passages, {count} questions", flush=True)
     (arguments.work / "licences.json").write_text(json.dumps(licences, indent=2) + "\n")
 
 
-def ranked(source, work: Path, quire: str) -> dict[int, dict]:
-    """What quire found for each question: documents by stage, best first, with their scores."""
-    folder, out = work / "sets" / source.name, work / "runs" / source.name
+def write_set(source, folder: Path, numbers):
+    """A source's passages and some of its questions, as a BEIR folder."""
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    chosen = [(i, source.questions[i]) for i in numbers]
     lines(folder / "corpus.jsonl", ({"_id": str(i), "title": "", "text": text} for i, text in enumerate(source.documents)))
-    lines(folder / "queries.jsonl", ({"_id": str(i), "text": one.text} for i, one in enumerate(source.questions)))
+    lines(folder / "queries.jsonl", ({"_id": str(i), "text": one.text} for i, one in chosen))
     with (folder / "qrels" / "test.tsv").open("w") as file:
         file.write("query-id\tcorpus-id\tscore\n")
-        file.writelines(f"{i}\t{gold}\t1\n" for i, one in enumerate(source.questions) for gold in one.gold)
+        file.writelines(f"{i}\t{gold}\t1\n" for i, one in chosen for gold in one.gold)
+
+
+def asked(quire: str, folder: Path, out: Path, *flags: str) -> dict[int, dict]:
+    """What quire found for each question: documents by stage, best first, with their scores."""
     # A run of other questions would be refused.
     shutil.rmtree(out, ignore_errors=True)
-    subprocess.run(
-        [quire, "eval", "run", "--retrieval-only", "--rerank", "0", "--by", "fusion", "--out", out, folder],
-        check=True, stdout=subprocess.DEVNULL,
-    )
+    command = [quire, "eval", "run", "--retrieval-only", *flags, "--out", out, folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     found = (json.loads(line).get("found") for line in (out / "records.jsonl").open(encoding="utf-8"))
     return {one["question"]: one for one in found if one}
 

@@ -94,6 +94,37 @@ fn write_examples(work: &Path) {
         }
     }
     fs::write(work.join("examples.jsonl"), rows).unwrap();
+    for source in SOURCES {
+        write_late(&work.join("late").join(source), &lines[..24]);
+    }
+}
+
+/// What `mine.py` keeps of a source's questions that are held back: two, each
+/// answered by the passage it is the beginning of.
+fn write_late(folder: &Path, lines: &[&str]) {
+    let file = |name: &str, rows: Vec<serde_json::Value>| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let rows: Vec<String> = rows.iter().map(|row| format!("{row}\n")).collect();
+        fs::write(path, rows.concat()).unwrap();
+    };
+    let texts = lines.iter().map(|line| json!({ "text": line }));
+    file("set/corpus.jsonl", texts.collect());
+    let asked = |line: &&str| json!({ "text": &line[..line.floor_char_boundary(30)] });
+    file("set/queries.jsonl", lines[..2].iter().map(asked).collect());
+    let found = |question: usize| {
+        let ranked = |first: f64| {
+            let scores =
+                (0..12).map(|rank| json!([0, (question + rank) % 24, first - rank as f64 / 50.0]));
+            scores.collect::<Vec<_>>()
+        };
+        json!({ "found": {
+            "question": question,
+            "support": { "judged": [[0, question, 1]] },
+            "bm25": ranked(4.0), "dense": ranked(0.9), "fused": ranked(0.1), "reranked": ranked(0.8),
+        } })
+    };
+    file("run/records.jsonl", vec![found(0), found(1)]);
 }
 
 #[test]

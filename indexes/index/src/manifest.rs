@@ -92,7 +92,7 @@ pub struct RerankerRecord {
     pub digest: String,
     /// `fp32` or `int8`.
     pub precision: String,
-    /// `cross_encoder` or `late_interaction`.
+    /// `cross_encoder`, `late_interaction` or `ensemble`.
     pub method: String,
     /// Tokens it reads at most.
     pub max_tokens: usize,

@@ -130,6 +130,9 @@ pub enum RerankMethod {
     /// and 1 (Khattab and Zaharia 2020, equation 3, divided by the number of
     /// question tokens). Not a cross-encoder.
     LateInteraction,
+    /// A cross-encoder's logit and late interaction's cosine at a fixed
+    /// weight: a logit again, told as its sigmoid.
+    Ensemble,
 }
 
 impl RerankMethod {
@@ -138,7 +141,7 @@ impl RerankMethod {
     pub fn told(self, score: f32) -> f64 {
         let score = f64::from(score);
         match self {
-            Self::CrossEncoder => 1.0 / (1.0 + (-score).exp()),
+            Self::CrossEncoder | Self::Ensemble => 1.0 / (1.0 + (-score).exp()),
             Self::LateInteraction => score,
         }
     }

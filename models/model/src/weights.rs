@@ -83,7 +83,7 @@ impl Blend {
     pub fn of(method: RerankMethod) -> Self {
         let (dense, lexical) = match method {
             RerankMethod::CrossEncoder => (0.0, 0.0),
-            RerankMethod::LateInteraction => (0.5, 0.75),
+            RerankMethod::LateInteraction | RerankMethod::Ensemble => (0.5, 0.75),
         };
         Self {
             rerank: 1.0,

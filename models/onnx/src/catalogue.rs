@@ -10,6 +10,8 @@ use std::str::FromStr;
 use quire_model::{Blend, Fusion, Pooling, RerankMethod, Weights};
 use serde::{Deserialize, Serialize};
 
+use crate::ensemble::LateWeight;
+
 /// The catalogue that is built into quire.
 const EMBEDDED: &str = include_str!("../../catalogue.toml");
 
@@ -66,15 +68,18 @@ pub struct EmbedderChoice {
 }
 
 /// Which model reranks, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RerankerChoice {
     /// A model of the catalogue.
     pub model: String,
     /// The default precision.
     pub precision: Precision,
-    /// Late interaction needs an embedder, a cross-encoder needs a cross-encoder.
+    /// Late interaction needs an embedder, a cross-encoder and an ensemble need
+    /// a cross-encoder.
     pub method: RerankMethod,
+    /// What late interaction, by the profile's embedder, counts in an ensemble.
+    pub late: Option<LateWeight>,
 }
 
 /// One model.
@@ -357,10 +362,25 @@ impl Catalogue {
         let reranker = find(&profile.reranker.model, profile.reranker.precision)?;
         let able = match profile.reranker.method {
             RerankMethod::LateInteraction => reranker.embedder.is_some(),
-            RerankMethod::CrossEncoder => reranker.cross_encoder.is_some(),
+            RerankMethod::CrossEncoder | RerankMethod::Ensemble => reranker.cross_encoder.is_some(),
         };
         if !able {
             return Err(format!("{} cannot rerank by that method", reranker.name));
+        }
+        let of_ensemble = profile.reranker.method == RerankMethod::Ensemble;
+        match profile.reranker.late {
+            None if of_ensemble => {
+                return Err("an ensemble needs `late`, the weight of late interaction".to_owned());
+            }
+            Some(_) if !of_ensemble => {
+                return Err(
+                    "`late` is the weight in an ensemble: no other method has one".to_owned(),
+                );
+            }
+            Some(late) if !(late.weight.is_finite() && late.shift.is_finite()) => {
+                return Err("the numbers of `late` must be finite".to_owned());
+            }
+            _ => {}
         }
         let Weights { fusion, blend } = profile.weights();
         fusion.check().map_err(|error| error.to_string())?;
@@ -524,7 +544,7 @@ mod tests {
         let error = catalogue.profile("large").unwrap_err().to_string();
         assert_eq!(
             error,
-            "there is no profile 'large'; there are: bge-m3, small, small-cross"
+            "there is no profile 'large'; there are: bge-m3, small, small-cross, small-ensemble, small-late"
         );
         let error = catalogue.model("bge").unwrap_err().to_string();
         assert!(error.contains("bge-reranker-base"), "{error}");
@@ -549,6 +569,10 @@ mod tests {
             "method = \"cross_encoder\"",
         );
         assert!(error.contains("profile small"), "{error}");
+        let error = changed("method = \"ensemble\"", "method = \"cross_encoder\"");
+        assert!(error.contains("no other method has one"), "{error}");
+        let error = changed(", late = {", ", blend = {");
+        assert!(error.contains("blend"), "{error}");
         let error = changed("licence", "license");
         assert!(error.contains("license"), "{error}");
     }

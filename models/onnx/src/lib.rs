@@ -4,7 +4,7 @@
 //! [`Runtime::load`] loads the library, [`Catalogue`] says what a model is,
 //! [`ModelFiles::locate`] finds its files, [`OnnxModel::load`] opens it and
 //! proves that it runs. On top of a loaded model stand [`OnnxEmbedder`],
-//! [`LateInteraction`] and [`CrossEncoder`]. All calls of a model, from
+//! [`LateInteraction`] and [`CrossEncoder`], and on both [`Ensemble`]. All calls of a model, from
 //! whatever thread, share its queue and its runs.
 
 mod batch;
@@ -14,6 +14,7 @@ mod cross_encoder;
 mod device;
 mod digest;
 mod embedder;
+mod ensemble;
 mod feed;
 mod files;
 mod handoff;
@@ -40,6 +41,7 @@ pub use cross_encoder::CrossEncoder;
 pub use device::{Device, DeviceChoice, DeviceError, ParseDeviceError};
 pub use digest::{DigestCache, DigestError};
 pub use embedder::{OnnxEmbedder, embedder_info};
+pub use ensemble::{Ensemble, LateWeight};
 pub use files::{FilesError, Identity, ModelFiles, built_file};
 pub use late_interaction::LateInteraction;
 pub use model::{LoadError, OnnxModel};

@@ -14,9 +14,9 @@ use quire_model::{
     Call, EmbedderInfo, ModelError, RerankMethod, RerankScore, Reranker, RerankerInfo, Weights,
 };
 use quire_onnx::{
-    Catalogue, CrossEncoder, Device, DigestCache, FileSpec, LateInteraction, LoadError, ModelFiles,
-    ModelSpec, ModelStats, OnnxEmbedder, OnnxModel, Precision, Runtime, SessionOptions, Source,
-    built_file, cpu_features, embedder_info, reranker_info,
+    Catalogue, CrossEncoder, Device, DigestCache, Ensemble, FileSpec, LateInteraction, LateWeight,
+    LoadError, ModelFiles, ModelSpec, ModelStats, OnnxEmbedder, OnnxModel, Precision, Runtime,
+    SessionOptions, Source, built_file, cpu_features, embedder_info, reranker_info,
 };
 
 use crate::home::Home;
@@ -94,6 +94,7 @@ pub struct Loader {
     embedder: Chosen,
     reranker: Chosen,
     method: RerankMethod,
+    late: Option<LateWeight>,
     weights: Weights,
     info: EmbedderInfo,
     tokenizer: String,
@@ -154,6 +155,7 @@ impl Loader {
             info: embedder_info(&embedder.spec, embedder.precision, &identity)?,
             tokenizer: identity.tokenizer,
             method: profile.reranker.method,
+            late: profile.reranker.late,
             weights: Weights {
                 fusion: settings.fusion.unwrap_or(weights.fusion),
                 blend: settings.blend.unwrap_or(weights.blend),
@@ -190,10 +192,14 @@ impl Loader {
         let runtime = Runtime::load(&self.library)?;
         let embedding = self.embedder.load(&runtime)?;
         note(&self.running, "embedder", &embedding);
-        let reranker: Arc<dyn Reranker> = if self.same_model() {
-            Arc::new(self.late_interaction(Arc::clone(&embedding))?)
-        } else {
-            Arc::new(self.reranker_when_used(runtime)?)
+        let reranker: Arc<dyn Reranker> = match self.late {
+            _ if self.same_model() => Arc::new(self.late_interaction(Arc::clone(&embedding))?),
+            None => Arc::new(self.reranker_when_used(runtime, self.method)?),
+            Some(late) => Arc::new(Ensemble::new(
+                Arc::new(self.reranker_when_used(runtime, RerankMethod::CrossEncoder)?),
+                Arc::new(self.late_interaction(Arc::clone(&embedding))?),
+                late,
+            )),
         };
         let choice = embedding.device();
         tracing::info!(device = %choice.device, reason = choice.reason, "models loaded");
@@ -217,7 +223,7 @@ impl Loader {
         Ok(LateInteraction::new(model)?.remembering(self.rerank_cache))
     }
 
-    fn reranker_when_used(&self, runtime: Runtime) -> Result<LoadedWhenUsed> {
+    fn reranker_when_used(&self, runtime: Runtime, method: RerankMethod) -> Result<LoadedWhenUsed> {
         let Chosen {
             spec,
             precision,
@@ -226,20 +232,22 @@ impl Loader {
             ..
         } = &self.reranker;
         let identity = files.identify(spec, *precision, digests)?;
-        let (chosen, method, bytes) = (self.reranker.clone(), self.method, self.rerank_cache);
+        let (chosen, bytes) = (self.reranker.clone(), self.rerank_cache);
         let running = Arc::clone(&self.running);
         let load = move || -> Result<Arc<dyn Reranker>, LoadError> {
             let model = chosen.load(&runtime)?;
             note(&running, "reranker", &model);
             Ok(match method {
-                RerankMethod::CrossEncoder => Arc::new(CrossEncoder::new(model)?),
                 RerankMethod::LateInteraction => {
                     Arc::new(LateInteraction::new(model)?.remembering(bytes))
+                }
+                RerankMethod::CrossEncoder | RerankMethod::Ensemble => {
+                    Arc::new(CrossEncoder::new(model)?)
                 }
             })
         };
         Ok(LoadedWhenUsed {
-            info: reranker_info(spec, *precision, &identity, self.method)?,
+            info: reranker_info(spec, *precision, &identity, method)?,
             load: Box::new(load),
             loaded: Mutex::new(None),
         })

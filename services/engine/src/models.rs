@@ -47,6 +47,7 @@ pub(crate) fn reranker_record(reranker: &RerankerInfo) -> RerankerRecord {
         method: match reranker.method {
             RerankMethod::CrossEncoder => "cross_encoder".to_owned(),
             RerankMethod::LateInteraction => "late_interaction".to_owned(),
+            RerankMethod::Ensemble => "ensemble".to_owned(),
         },
         max_tokens: reranker.max_tokens,
     }

@@ -228,7 +228,8 @@ pub struct Truncated {
 /// How deep the reranker went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RerankDepth {
-    /// By which method it scores: `cross_encoder` or `late_interaction`.
+    /// By which method it scores: `cross_encoder`, `late_interaction` or
+    /// `ensemble`.
     #[schema(value_type = String)]
     pub method: RerankMethod,
     /// Candidates there were to score.

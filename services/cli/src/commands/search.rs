@@ -191,6 +191,9 @@ pub(super) fn timings(trace: &Trace) -> String {
         stages.push(match stage.method {
             quire_model::RerankMethod::CrossEncoder => ("cross-encoder", stage.wall_ms),
             quire_model::RerankMethod::LateInteraction => ("late interaction", stage.wall_ms),
+            quire_model::RerankMethod::Ensemble => {
+                ("cross-encoder and late interaction", stage.wall_ms)
+            }
         });
     }
     stages.push(("total", trace.total.wall_ms));

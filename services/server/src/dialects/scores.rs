@@ -58,7 +58,7 @@ pub(super) fn reranked(
     let of_query = match info.method {
         // It reads the query anew with each document, and has counted it.
         RerankMethod::CrossEncoder => 0,
-        RerankMethod::LateInteraction => tokens(app, query)? as u64,
+        RerankMethod::LateInteraction | RerankMethod::Ensemble => tokens(app, query)? as u64,
     };
     Ok(Reranked {
         scores,
@@ -79,7 +79,7 @@ impl Reranked {
     }
 
     /// The score of a document before it was mapped to 0 to 1: the logit of a
-    /// cross-encoder, the mean best cosine of late interaction.
+    /// cross-encoder or an ensemble, the mean best cosine of late interaction.
     pub(super) fn raw(&self, place: usize) -> f64 {
         f64::from(self.scores[place].score)
     }
@@ -99,7 +99,7 @@ impl Reranked {
 fn relevance(method: RerankMethod, score: f32) -> f64 {
     let told = method.told(score);
     let moved = match method {
-        RerankMethod::CrossEncoder => told,
+        RerankMethod::CrossEncoder | RerankMethod::Ensemble => told,
         RerankMethod::LateInteraction => f64::midpoint(told, 1.0),
     };
     moved.clamp(0.0, 1.0)

@@ -128,7 +128,7 @@ pub(crate) struct EmbeddingModel {
 pub(crate) struct RerankerModel {
     /// Its name.
     model_id: String,
-    /// `cross_encoder` or `late_interaction`.
+    /// `cross_encoder`, `late_interaction` or `ensemble`.
     #[schema(value_type = String)]
     method: RerankMethod,
     /// Tokens it reads.

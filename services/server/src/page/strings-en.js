@@ -112,6 +112,7 @@ export const en = {
   'facts.link-value': 'to this question',
   'rerank.cross_encoder': 'by a cross-encoder',
   'rerank.late_interaction': 'by late interaction',
+  'rerank.ensemble': 'by a cross-encoder and late interaction',
 
   'n.tokens': '{n} token|{n} tokens',
   'n.passages': '{n} passage|{n} passages',

@@ -112,6 +112,7 @@ export const zh = {
   'facts.link-value': '指向这个问题',
   'rerank.cross_encoder': '交叉编码器',
   'rerank.late_interaction': '迟交互',
+  'rerank.ensemble': '交叉编码器与迟交互',
 
   'n.tokens': '{n} 词元',
   'n.passages': '{n} 段',
