@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
+use unicode_segmentation::GraphemeCursor;
 
 use crate::structure::LineStyle;
 
@@ -324,19 +324,19 @@ fn last_word(text: &str) -> &str {
 pub(crate) fn joins(text: &str, at: usize) -> bool {
     let after = text[at..].chars().next();
     let before = text[..at].chars().next_back();
-    let (Some(before), Some(after)) = (before, after) else {
-        return false;
-    };
-    if after.is_ascii() && before.is_ascii() {
+    if after.is_none_or(|c| c.is_ascii()) && before.is_none_or(|c| c.is_ascii()) {
         return false;
     }
-    let pair = &text[at - before.len_utf8()..at + after.len_utf8()];
-    pair.graphemes(true).count() == 1
+    // It looks back as far as it must: of three letters of flags the first two
+    // are one.
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    matches!(cursor.is_boundary(text, 0), Ok(false))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     use super::*;
 

@@ -170,6 +170,13 @@ fn a_text_of_nothing_has_no_passages() {
 }
 
 #[test]
+fn a_flag_and_half_a_flag_are_two_characters() {
+    let texts = passages_of("🇦🇦🇦", 1, &Words);
+    assert_eq!(texts, ["🇦🇦", "🇦"]);
+    assert_laws("🇦🇦🇦", 1, &Nasty);
+}
+
+#[test]
 fn one_word_is_one_passage() {
     assert_eq!(passages_of("\n word \n", 1, &Words), ["\n word \n"]);
 }
