@@ -167,7 +167,7 @@ class Bare(unittest.TestCase):
         }
         request = urllib.request.Request(URL + "/mcp", body, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=120) as response:
                 return response.status
         except urllib.error.HTTPError as error:
             error.close()
@@ -191,7 +191,7 @@ class Bare(unittest.TestCase):
     def test_a_session_of_nothing_ends_quietly(self):
         server = over_stdio()
         ended = subprocess.run(
-            [server.command, *server.args], env=server.env, input=b"", capture_output=True, timeout=60
+            [server.command, *server.args], env=server.env, input=b"", capture_output=True, timeout=240
         )
         self.assertEqual((ended.returncode, ended.stdout), (0, b""))
 
