@@ -47,10 +47,13 @@ def numbers(text: str) -> list[int]:
 def rows(report: dict, depth: int):
     """A row a set: its last stage's quality, and its times."""
     last = "reranked" if depth else "fused"
+    told = set()
     times = {(one["set"], one["stage"]): one["wall_ms"] for one in report["latency"]}
     for one in report["retrieval"]:
-        if one["stage"] != last:
+        # A set may be judged by several criteria: the first that it has.
+        if one["stage"] != last or one["set"] in told:
             continue
+        told.add(one["set"])
         quality = (f"{one['measures'][name]['mean']:.3f}".removeprefix("0") for name in ("hit@1", "hit@5", "mrr@10"))
         rerank, whole = times.get((one["set"], "rerank")), times[one["set"], "total"]
         spent = [f"{part[name]:.0f} ms" if part else "" for part in (rerank, whole) for name in ("p50", "p95")]
