@@ -27,10 +27,15 @@ SOURCES = (
     questions.chinese_sentences,
     manuals.english_manuals,
     manuals.chinese_manuals,
+    manuals.technical_manuals,
+    manuals.english_packages,
+    manuals.chinese_packages,
 )
 NEGATIVES = 20
 # A group of one in so many is kept back.
 DEV = 12
+# Of what is kept back, about so many questions a source are reranked by late interaction.
+LATE = 150
 
 
 def main():
@@ -54,7 +59,8 @@ def main():
                 file.write(json.dumps(example, ensure_ascii=False) + "\n")
                 count += 1
             late = arguments.work / "late" / source.name
-            write_set(source, late / "set", [i for i in everything if is_dev(source, source.questions[i])])
+            kept = [i for i in everything if is_dev(source, source.questions[i])]
+            write_set(source, late / "set", kept[:: -(-len(kept) // LATE)])
             asked(arguments.quire, late / "set", late / "run", "--profile", "small-late", "--rerank", "20", "--blend", "1,0,0")
             print(f"{source.name}: {len(source.documents)} passages, {count} questions", flush=True)
     (arguments.work / "licences.json").write_text(json.dumps(licences, indent=2) + "\n")

@@ -10,6 +10,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 
 import packed_e5  # noqa: E402
+import trained_reranker  # noqa: E402
 
 # One layer's matrices in the packed file, and the layer's parts they become.
 MATRICES = {"q": "queries", "k": "keys", "v": "values", "ao": "attended", "fi": "inner", "fo": "outer"}

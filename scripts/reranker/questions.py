@@ -196,7 +196,7 @@ def chinese_sentences(data: Path, _: Path) -> Source:
 def taken_out(name: str, data: Path, books: tuple[str, ...], count: int) -> Source:
     """Sentences, or parts of them, whose passage is to be found without them (Lee, Chang and Toutanova 2019).
 
-    One in five stays in its passage, so that shared words still count.
+    One in five stays in its passage, so that shared words still count. Passages that no question is about stay whole.
     """
     draw = random.Random(name)
     source = Source(name, "in the public domain")
@@ -205,15 +205,23 @@ def taken_out(name: str, data: Path, books: tuple[str, ...], count: int) -> Sour
         for passage in passages(text, 190):
             source.add(passage, path)
     for index in draw.sample(range(len(source.documents)), min(count, len(source.documents))):
-        told = sentences(source.documents[index])
-        long = [one for one in told if size(one) > 8]
-        if len(told) < 3 or not long:
-            continue
-        sentence = draw.choice(long)
-        if draw.random() >= 0.2:
-            source.documents[index] = " ".join(one for one in told if one is not sentence)
-        source.questions.append(Question(shortened(sentence, draw), [index], source.groups[index]))
+        parted = without_one(source.documents[index], draw)
+        if parted:
+            sentence, source.documents[index] = parted
+            source.questions.append(Question(shortened(sentence, draw), [index], source.groups[index]))
     return source
+
+
+def without_one(passage: str, draw: random.Random) -> tuple[str, str] | None:
+    """A sentence of a passage, and the passage without it; one time in five with it."""
+    told = sentences(passage)
+    long = [one for one in told if size(one) > 8]
+    if len(told) < 3 or not long:
+        return None
+    sentence = draw.choice(long)
+    if draw.random() < 0.2:
+        return sentence, passage
+    return sentence, " ".join(one for one in told if one is not sentence)
 
 
 def decoded(raw: bytes) -> str:

@@ -13,7 +13,7 @@ use quire_tests::{clients_python, root, sample, skip};
 use serde_json::json;
 use tempfile::TempDir;
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 11] = [
     "fairytaleqa",
     "cmrc2018-trial",
     "cmrc2018-trial-traditional",
@@ -22,6 +22,9 @@ const SOURCES: [&str; 8] = [
     "sentences-zh",
     "manuals-en",
     "manuals-zh",
+    "technical-en",
+    "packages-en",
+    "packages-zh",
 ];
 
 /// A Python that has PyTorch, and the folder that lends it the tokenizers.
